@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Runs one fuzz target over the files and folders named on the command line: what libFuzzer does with a corpus,
-// for compilers without it. A crash or a sanitizer's abort is the failure; so is a corpus without a file.
+// Runs one fuzz target over the files and folders named on the command line: what libFuzzer does with a
+// corpus, for compilers without it. A crash or a sanitizer's abort is the failure; so is a corpus without a
+// file.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
