@@ -10,11 +10,18 @@ if ! command -v clang-format-19 >/dev/null; then
     echo "Skipped: clang-format-19 is not installed (./dev deps)"
     exit 77
 fi
-mode=(--dry-run -Werror --ferror-limit=3)
-[[ ${1:-} != --fix ]] || mode=(-i)
 folders=()
 for folder in base collector analyzer config daemon cli tests; do
     [[ ! -d $folder ]] || folders+=("$folder")
 done
-find "${folders[@]}" -path tests/fixtures -prune -o \( -name '*.[ch]pp' -o -name '*.[ch]' \) -print0 |
-    xargs -0 -r clang-format-19 "${mode[@]}"
+mapfile -d '' -t files < <(find "${folders[@]}" -path tests/fixtures -prune -o \( -name '*.[ch]pp' -o -name '*.[ch]' \) -print0)
+[[ ${#files[@]} -gt 0 ]] || exit 0
+if [[ ${1:-} == --fix ]]; then
+    clang-format-19 -i "${files[@]}"
+    exit 0
+fi
+unformatted=$(clang-format-19 --dry-run "${files[@]}" 2>&1 | sed -n 's/: warning: code should be clang-formatted.*//p')
+[[ -n $unformatted ]] || exit 0
+echo "Not formatted (./dev lint --fix), file:line:column of each first difference:" >&2
+sort -t: -k1,1 -u <<<"$unformatted" >&2
+exit 1

@@ -83,6 +83,9 @@ def summarize(results, can_run=can_run):
         if not xml.exists():
             continue
         counts = read_results(xml)
+        if not sum(counts[:3]):
+            faults.append(f"label {label}: no tests")
+            continue
         total = Counts(*(a + b for a, b in zip(total[:3], counts[:3])), None)
         lines.append(f"{label:8} {counts.passed} passed, {counts.failed} failed, {counts.skipped} skipped")
         for reason, names in sorted(counts.reasons.items()):
@@ -120,6 +123,7 @@ def self_test():
         ({"kernel.xml": xml(skip, skip)}, unable, True, "skipped: c and 1 more"),
         ({"unit.xml": xml(ok), "e2e.fail": "over its budget of 3 minutes"}, able, False,
          "FAILED: label e2e: over its budget of 3 minutes"),
+        ({"unit.xml": xml(ok), "golden.xml": xml()}, able, False, "label golden: no tests"),
         ({}, able, False, "no label was run"),
     ]
     for files, able_to, well, words in cases:
