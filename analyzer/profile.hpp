@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What was learned of one stretch of time: symbolized, self-contained, immutable once built. Every report and export
+// is a pure function of it; it is what the store keeps (docs/profile.proto) and what the API serves.
+// Functions, stacks and contexts are numbered within the profile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/ledger.hpp"
+#include "analyzer/slice.hpp"
+#include "analyzer/symbols/symbolizer.hpp"
+#include "collector/degraded.hpp"
+
+namespace perfvigil::analyzer {
+
+enum class WeightUnit : std::uint8_t { kNanoseconds, kCycles, kEvents };
+
+struct ProfileEvent {
+    std::string name;
+    WeightUnit unit = WeightUnit::kEvents;
+    bool frequency_mode = false;
+    std::uint64_t rate = 0;         // hertz in frequency mode, else the period
+    Nanoseconds nominal_period{};   // clock events: of the last generation
+    std::uint64_t samples = 0;
+    std::uint64_t weight = 0;       // "event count": ns for clocks, Σ period otherwise
+    std::uint64_t idle_samples = 0;  // within samples
+    std::uint64_t idle_weight = 0;
+    std::uint64_t lost = 0;
+    bool lost_is_shared = false;
+
+    friend bool operator==(const ProfileEvent&, const ProfileEvent&) = default;
+};
+
+struct ProfileFunction {
+    std::string name;  // demangled; for unknown ones "[unknown]" (reason says why)
+    std::string dso;
+    bool kernel = false;
+    UnknownReason reason = UnknownReason::kNone;
+
+    friend bool operator==(const ProfileFunction&, const ProfileFunction&) = default;
+};
+
+struct ProfileStack {
+    std::vector<std::uint32_t> functions;  // innermost first
+    std::uint8_t flags = 0;                // StackFlag
+
+    friend bool operator==(const ProfileStack&, const ProfileStack&) = default;
+};
+
+struct ProfileContext {
+    std::string comm;
+    std::string unit;       // systemd unit of the cgroup path; empty where there is none
+    std::string container;  // short id; empty
+    friend bool operator==(const ProfileContext&, const ProfileContext&) = default;
+};
+
+struct ProfileSample {
+    std::uint32_t event = 0;
+    std::uint32_t stack = 0;
+    std::uint32_t context = 0;
+    bool idle = false;
+    std::uint64_t samples = 0;
+    std::uint64_t weight = 0;
+
+    friend bool operator==(const ProfileSample&, const ProfileSample&) = default;
+};
+
+struct ProfileCpu {
+    CpuSlice sum;        // over the profile's slices
+    ClockLedger ledger;  // Σ of the slices' ledgers
+    Busy busy;           // of the sum, 95 %
+    std::uint64_t run_delay_ns = 0;
+
+    friend bool operator==(const ProfileCpu&, const ProfileCpu&) = default;
+};
+
+// One slice's small parts, kept so that variance and timelines outlive the raw data.
+struct ProfileMoment {
+    WallTime wall_end{};
+    Nanoseconds length{};
+    std::vector<EventTotals> totals;
+    std::vector<ProfileCpu> cpus;
+    struct TopFunction {
+        std::uint32_t event = 0;
+        std::uint32_t function = 0;
+        std::uint64_t samples = 0;
+        std::uint64_t weight = 0;
+        friend bool operator==(const TopFunction&, const TopFunction&) = default;
+    };
+    std::vector<TopFunction> top;  // self, at most 200
+};
+
+struct BrokenStacks {
+    std::string dso;
+    std::uint64_t samples = 0;  // clock samples that passed through it (or all events where no clock was recorded)
+    std::uint64_t broken = 0;
+    friend bool operator==(const BrokenStacks&, const BrokenStacks&) = default;
+};
+
+struct ProfileHost {
+    std::string hostname;
+    std::string os_release;
+    std::string architecture;
+    std::string cpu_description;
+    std::string recorder;  // "perfvigil 0.1.0"
+    std::uint32_t cpus_online = 0;
+    friend bool operator==(const ProfileHost&, const ProfileHost&) = default;
+};
+
+struct Profile {
+    std::string id;  // "20260131T120500Z": the end's minute in UTC; files: the file's name
+    WallTime start{};
+    WallTime end{};
+    Nanoseconds duration{};
+    ProfileHost host;
+    std::vector<ProfileEvent> events;
+    std::vector<ProfileFunction> functions;
+    std::vector<ProfileStack> stacks;
+    std::vector<ProfileContext> contexts;
+    std::vector<ProfileSample> samples;
+    std::vector<ProfileCpu> cpus;
+    std::vector<ProfileMoment> moments;
+    std::vector<BrokenStacks> broken;
+    std::vector<collector::Degraded> degraded;
+    std::vector<std::string> warnings;  // whole sentences: lost samples, salvaged input …
+    std::vector<std::string> notes;     // what the daemon did: rate changes, captures alongside …
+    bool partial = false;      // closed early or late: clock step, suspend, shutdown
+    bool maps_suspect = false;
+};
+
+// Self and total per function of one event, idle excluded, most self weight first.
+struct FunctionTotals {
+    std::uint32_t function = 0;
+    std::uint64_t self_samples = 0;
+    std::uint64_t self_weight = 0;
+    std::uint64_t total_samples = 0;  // each sample counts once per function, however often it recurs in the chain
+    std::uint64_t total_weight = 0;
+};
+enum class IdleRows : std::uint8_t { kExclude, kInclude };
+[[nodiscard]] std::vector<FunctionTotals> function_totals(const Profile& profile, std::uint32_t event, IdleRows idle);
+
+}  // namespace perfvigil::analyzer

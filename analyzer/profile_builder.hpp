@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Slices of one window in, one Profile out. Symbolizes as slices arrive, so a window of many slices holds names once.
+// Runs on the analyst's thread (or in the command line).
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "analyzer/profile.hpp"
+#include "analyzer/slice.hpp"
+#include "analyzer/symbols/symbolizer.hpp"
+#include "collector/event_table.hpp"
+#include "collector/host_facts.hpp"
+
+namespace perfvigil::analyzer {
+
+// The systemd unit and container of a cgroup path. "/system.slice/nginx.service" → unit "nginx.service";
+// "/system.slice/docker-<64 hex>.scope" → container of its first 12 digits. Instances and scopes keep their full name.
+struct UnitName {
+    std::string unit;
+    std::string container;
+};
+[[nodiscard]] UnitName unit_of_cgroup(std::string_view cgroup_path);
+
+// What one slice says per function, for metrics: self weight of clock and cycles samples, idle excluded.
+struct SliceHotspots {
+    struct Row {
+        std::string_view function;
+        std::string_view dso;
+        std::string_view unit;
+        std::uint32_t event = 0;
+        std::uint64_t samples = 0;
+        std::uint64_t weight = 0;
+    };
+    std::vector<Row> rows;  // views into the builder's tables, valid until the next add or build
+};
+
+class ProfileBuilder {
+public:
+    ProfileBuilder(const std::vector<collector::EventInfo>& events, Symbolizer& symbolizer);
+    ~ProfileBuilder();
+
+    // Takes what it needs of the slice; the caller recycles it.
+    SliceHotspots add(const Slice& slice);
+
+    // The profile of everything added since the last build; the builder starts anew.
+    [[nodiscard]] Profile build(const collector::HostFacts& host, std::string id);
+
+    [[nodiscard]] std::size_t slices() const;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace perfvigil::analyzer

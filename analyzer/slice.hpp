@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A few seconds of the whole host, aggregated: the unit of metrics, of the loss loop, of triggers and of variance.
+// Self-contained (stacks, frames, processes are numbered within the slice), so it can be handed from thread to
+// thread; emptied and refilled without allocating. Addresses only: nothing here has a function name yet.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "collector/event_table.hpp"
+#include "collector/processes.hpp"
+#include "collector/stream.hpp"
+
+namespace perfvigil::analyzer {
+
+// What a CPU was doing at a clock sample. Idle needs the swapper task, kernel mode and a chain under the idle loop
+// without interrupt or softirq frames; softirq wins over the task it interrupts.
+enum class Mode : std::uint8_t { kUser, kKernel, kSoftirq, kIdle };
+inline constexpr std::size_t kModes = 4;
+[[nodiscard]] constexpr std::size_t index_of(Mode mode) { return static_cast<std::size_t>(mode); }
+
+struct Frame {
+    collector::DsoId dso{};
+    // In the Dso's own terms (DsoKind). A return address is stored as address − 1, so it lies inside its call.
+    std::uint64_t offset = 0;
+
+    friend bool operator==(const Frame&, const Frame&) = default;
+};
+
+enum StackFlag : std::uint8_t {
+    kStackBroken = 1,     // a user frame outside every executable mapping ended it
+    kStackTruncated = 2,  // as deep as max_stack allows
+    kStackCut = 4,        // shortened by us to stay within memory
+    kStackIdleLoop = 8,   // kernel part runs under the idle loop, no interrupt or softirq in it
+    kStackSoftirq = 16,   // an interrupt-exit or softirq frame is in its kernel part
+    kStackKernelLeaf = 32,  // the sampled instruction was in the kernel
+    kStackNoUser = 64,      // a user task's sample without any user frame
+};
+
+struct Stack {
+    std::uint32_t first_frame = 0;  // into Slice::frames, innermost first
+    std::uint16_t frames = 0;
+    std::uint8_t flags = 0;
+    collector::DsoId broken_in{};  // with kStackBroken: the Dso of the last good user frame
+};
+
+// Whose samples: one life of a program under one thread name in one cgroup.
+struct Actor {
+    Pid pid{};
+    collector::ProcessEpoch epoch{};
+    std::string comm;         // the thread's
+    std::string cgroup_path;  // empty where unknown
+    bool kernel_thread = false;
+};
+
+struct Entry {
+    collector::EventIndex event{};
+    std::uint32_t stack = 0;  // into Slice::stacks
+    std::uint32_t actor = 0;  // into Slice::actors
+    bool idle = false;        // Mode::kIdle
+    std::uint64_t samples = 0;
+    std::uint64_t weight = 0;  // clock events: ns (samples × p of their generation); others: Σ period
+};
+
+struct EventTotals {
+    std::uint64_t samples = 0;
+    std::uint64_t weight = 0;
+    std::uint64_t lost = 0;  // Δ PERF_FORMAT_LOST; where the kernel has none, LOST records (lost_is_shared)
+    bool lost_is_shared = false;
+    std::uint64_t throttles = 0;
+};
+
+// The clock ledger's raw material on one CPU, between two readings of its counters.
+struct CpuSlice {
+    CpuId cpu{};
+    // cpu-clock
+    bool clock_recorded = false;
+    bool time_estimated = false;      // no counter readings (foreign file): T from sample times
+    Nanoseconds enabled{};            // T: Δ time_enabled
+    double ticks_due = 0;             // n = Σ over generations T_g / p_g
+    std::uint64_t samples = 0;        // N
+    std::uint64_t idle_samples = 0;   // of them Mode::kIdle
+    std::array<Nanoseconds, kModes> mode_time{};  // Σ p
+    Nanoseconds irq_in_idle{};        // softirq/interrupt samples whose task is the swapper (also in mode_time)
+    std::uint64_t lost = 0;           // L
+    Nanoseconds lost_time{};          // Σ L_g p_g
+    Nanoseconds throttled{};          // between THROTTLE and UNTHROTTLE
+    // cycles
+    bool cycles_recorded = false;
+    std::uint64_t cycles_counted = 0;   // Δ counter, scaled by enabled/running
+    bool cycles_scaled = false;         // running < enabled
+    std::uint64_t cycles_sampled = 0;   // Σ period
+    std::uint64_t cycles_samples = 0;
+    std::uint64_t cycles_lost = 0;
+    // /proc/stat deltas over the same stretch; absent where unknown.
+    bool times_known = false;
+    collector::CpuTimes times;
+};
+
+struct Slice {
+    MonotonicTime start{};
+    MonotonicTime end{};  // the cut; each CPU's own stretch ends at its counter reading a moment later
+    WallTime wall_end{};
+    std::vector<Frame> frames;
+    std::vector<Stack> stacks;
+    std::vector<Actor> actors;
+    std::vector<collector::DsoRef> dsos;  // every Dso that a frame names, any order
+    std::vector<Entry> entries;
+    std::vector<EventTotals> totals;  // by EventIndex
+    std::vector<CpuSlice> cpus;       // by ascending CPU
+    std::uint64_t late_records = 0;
+    std::uint64_t lost_side_band = 0;
+    std::uint64_t cut_frames = 0;  // frames dropped by the byte limit
+    bool maps_suspect = false;
+    bool clock_stepped = false;
+    bool last = false;
+
+    void clear();  // keeps capacity
+};
+
+}  // namespace perfvigil::analyzer

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Reads perf.data of every kind as a RecordSource: v1 and v2, both byte orders, pipe mode, zstd, without rounds,
+// truncated, unfinished. What can be read is read; what could not is in warnings(), one sentence each. Only a file in
+// which nothing can be read is an error.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/build_id.hpp"
+#include "base/error.hpp"
+#include "collector/host_facts.hpp"
+#include "collector/stream.hpp"
+
+namespace perfvigil::collector {
+
+struct CaptureCounts {
+    std::uint64_t records = 0;
+    std::uint64_t samples = 0;
+    std::uint64_t lost_records = 0;  // PERF_RECORD_LOST: how many records
+    std::uint64_t lost_events = 0;   // … the sum of their counts
+    std::uint64_t lost_samples = 0;  // PERF_RECORD_LOST_SAMPLES
+    std::uint64_t malformed = 0;
+    std::uint64_t unknown_ids = 0;
+    std::uint64_t out_of_order = 0;  // records that the file's rounds could not put in order
+    std::map<std::uint32_t, std::uint64_t> by_type;
+};
+
+struct CaptureBuildId {
+    BuildId build_id;
+    Pid pid{};  // -1: kernel or any
+    std::uint16_t misc = 0;
+    std::string path;
+};
+
+class CaptureReader final : public RecordSource {
+public:
+    [[nodiscard]] static Result<std::unique_ptr<CaptureReader>> open(const std::string& path);  // "-": standard input
+    [[nodiscard]] static Result<std::unique_ptr<CaptureReader>> from_bytes(std::vector<std::byte> bytes,
+                                                                           std::string name);
+    ~CaptureReader() override;
+
+    [[nodiscard]] const EventTable& events() const override;  // complete after open() for files, grows for pipes
+    // Delivers the next stretch (one round, or up to a bounded number of records). next_pump() is always "now" until
+    // the end.
+    [[nodiscard]] Result<void> pump(RecordSink& sink) override;
+    [[nodiscard]] std::optional<MonotonicTime> next_pump() const override;
+    [[nodiscard]] Result<void> finish(RecordSink& sink) override;  // reads to the end, makes the last cut
+
+    // From the header features; our own section where present. Complete after finish() for pipes.
+    [[nodiscard]] const HostFacts& host() const;
+    [[nodiscard]] bool ours() const;  // written by perfvigil: READ records and host facts can be trusted
+    [[nodiscard]] const std::vector<CaptureBuildId>& build_ids() const;
+    [[nodiscard]] const CaptureCounts& counts() const;
+    [[nodiscard]] const std::vector<std::string>& warnings() const;
+    [[nodiscard]] const std::string& name() const;
+
+private:
+    struct State;
+    explicit CaptureReader(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace perfvigil::collector

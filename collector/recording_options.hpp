@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a recording is asked to do. The one place where defaults of recording live; config/ and the command line fill
+// it, attr_builder turns it into perf_event_attr.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "collector/event_attr.hpp"
+
+namespace perfvigil::collector {
+
+struct EventSpec {
+    std::string name;  // "cycles", "cpu-clock"
+    std::uint32_t type = kTypeSoftware;
+    std::uint64_t config = kSwCpuClock;
+};
+// Names known without libpfm: cycles, instructions, cpu-clock, task-clock, page-faults, context-switches,
+// cpu-migrations, cache-misses, branch-misses, …; and raw rNNNN.
+[[nodiscard]] Result<EventSpec> parse_event(std::string_view name);
+
+struct AllCpus {};  // the whole host: pid = -1 on each CPU of `cpus`
+struct Processes {
+    std::vector<Pid> pids;  // every thread of each, and what they fork (inherit)
+};
+struct Threads {
+    std::vector<Tid> tids;
+};
+using RecordingTarget = std::variant<AllCpus, Processes, Threads>;
+
+// Things that may change while recording, make-before-break.
+struct Tuning {
+    std::uint32_t frequency = 99;            // samples per second, per event and CPU (or thread)
+    std::uint64_t sample_ring_bytes = 512U << 10;    // per CPU; rounded up to a power of two pages
+    std::uint64_t side_band_ring_bytes = 256U << 10;  // per CPU
+    std::uint16_t max_stack = 127;           // frames per chain, kernel.perf_event_max_stack caps it
+
+    friend bool operator==(const Tuning&, const Tuning&) = default;
+};
+
+struct RecordingOptions {
+    std::vector<EventSpec> events = {{"cycles", kTypeHardware, kHwCpuCycles}, {"cpu-clock", kTypeSoftware, kSwCpuClock}};
+    RecordingTarget target = AllCpus{};
+    std::vector<CpuId> cpus;  // empty: every online CPU
+    Tuning tuning;
+    std::uint64_t rings_total_bytes = 128U << 20;  // cap over all rings of the session
+    Nanoseconds slice = std::chrono::seconds(5);   // slices are cut at multiples of this in wall time
+    Nanoseconds drain_interval = std::chrono::milliseconds(100);
+    bool call_chains = true;
+    bool inherit = true;        // for Processes and Threads: children too
+    bool start_disabled_until_exec = false;  // for a child that will exec (`record -- command`)
+};
+
+}  // namespace perfvigil::collector
