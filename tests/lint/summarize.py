@@ -46,7 +46,7 @@ def skip_reason(output):
     """The sentence after gtest's 'file:line: Skipped', or our scripts' 'Skipped: ...'."""
     if match := re.search(r"^Skipped: (.+)$", output, re.M):
         return match.group(1).strip()
-    if match := re.search(r": Skipped\n(.*?)\n\s*\n", output + "\n\n", re.S):
+    if match := re.search(r": Skipped\n(.*?)(?:\n\s*\n|\n?\[  SKIPPED)", output + "\n\n", re.S):
         return " ".join(match.group(1).split()) or "no reason given"
     return "no reason given"
 
@@ -112,12 +112,14 @@ def self_test():
     bad = '<testcase name="b" status="fail"><failure message=""/><system-out/></testcase>'
     skip = ('<testcase name="c" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/><system-out>'
             "[ RUN      ] A.c\nx_test.cpp:9: Skipped\nneeds a PMU,\n  which is absent\n\n[  SKIPPED ] A.c</system-out></testcase>")
+    terse = skip.replace("absent\n\n[", "absent\n[").replace('name="c"', 'name="e"')
     shell = '<testcase name="d" status="notrun"><skipped/><system-out>Skipped: no tool</system-out></testcase>'
     able, unable = (lambda _: True), (lambda _: False)
     cases = [  # files, can_run, well, words in the output
         ({"unit.xml": xml(ok)}, able, True, "1 passed, 0 failed, 0 skipped"),
         ({"unit.xml": xml(ok, bad)}, able, False, "label unit: 1 tests failed"),
         ({"unit.xml": xml(ok, skip)}, able, True, "skipped: c: needs a PMU, which is absent"),
+        ({"unit.xml": xml(ok, terse)}, able, True, "skipped: e: needs a PMU, which is absent\n"),
         ({"unit.xml": xml(ok, shell)}, able, True, "skipped: d: no tool"),
         ({"kernel.xml": xml(skip, skip)}, able, False, "every test was skipped"),
         ({"kernel.xml": xml(skip, skip)}, unable, True, "skipped: c and 1 more"),
@@ -131,7 +133,7 @@ def self_test():
             for name, text in files.items():
                 (pathlib.Path(folder) / name).write_text(text)
             lines, got = summarize(pathlib.Path(folder), able_to)
-            assert got == well and words in "\n".join(lines), (files, lines)
+            assert got == well and words in "\n".join(lines) + "\n", (files, lines)
             assert (" 0 failed," in lines[-1]) == well, lines[-1]
     print("summarize.py: self-test passed")
 
