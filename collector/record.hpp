@@ -65,9 +65,9 @@ inline constexpr std::uint16_t kMiscUser = 2;
 inline constexpr std::uint16_t kMiscHypervisor = 3;
 inline constexpr std::uint16_t kMiscGuestKernel = 4;
 inline constexpr std::uint16_t kMiscGuestUser = 5;
-inline constexpr std::uint16_t kMiscMmapData = 1U << 13;  // on MMAP*: not executable
-inline constexpr std::uint16_t kMiscCommExec = 1U << 13;  // on COMM: by exec
-inline constexpr std::uint16_t kMiscForkExec = 1U << 13;  // on FORK: maps are not copied
+inline constexpr std::uint16_t kMiscMmapData = 1U << 13;     // on MMAP*: not executable
+inline constexpr std::uint16_t kMiscCommExec = 1U << 13;     // on COMM: by exec
+inline constexpr std::uint16_t kMiscForkExec = 1U << 13;     // on FORK: maps are not copied
 inline constexpr std::uint16_t kMiscMmapBuildId = 1U << 14;  // on MMAP2: build-id instead of maj/min/ino
 
 // Context markers inside call chains: values >= kContextMax as unsigned.
@@ -149,7 +149,7 @@ struct ReadView {
     std::uint64_t time_enabled = 0;  // ns
     std::uint64_t time_running = 0;  // ns
     bool group = false;
-    Bytes members;  // value [id] [lost] per member, as read_format says
+    Bytes members{};  // group: value [id] [lost] per member; else the whole value [enabled] [running] [id] [lost]
     std::uint64_t read_format = 0;
     Endian endian = Endian::kNative;
 
@@ -158,14 +158,14 @@ struct ReadView {
 };
 
 struct SampleRecord {
-    SampleId sample;
+    SampleId sample{};
     std::uint16_t misc = 0;
     std::uint64_t ip = 0;
     std::uint64_t addr = 0;
     std::uint64_t period = 0;  // 0 where sample_type lacks PERIOD: the caller weighs by the attr
-    ReadView read;
-    ChainView chain;
-    Bytes raw;
+    ReadView read{};
+    ChainView chain{};
+    Bytes raw{};
     std::uint64_t branches = 0;
     CgroupId cgroup{};
 
@@ -174,7 +174,7 @@ struct SampleRecord {
 
 // MMAP and MMAP2.
 struct MmapRecord {
-    SampleId sample;
+    SampleId sample{};
     std::uint16_t misc = 0;
     Pid pid{};
     Tid tid{};
@@ -186,25 +186,25 @@ struct MmapRecord {
     std::uint32_t minor = 0;
     std::uint64_t inode = 0;
     std::uint64_t inode_generation = 0;
-    BuildId build_id;              // MMAP2 with kMiscMmapBuildId
+    BuildId build_id{};            // MMAP2 with kMiscMmapBuildId
     std::uint32_t protection = 0;  // PROT_*; for MMAP: PROT_EXEC unless kMiscMmapData
     std::uint32_t map_flags = 0;   // MAP_*
-    std::string_view path;
+    std::string_view path{};
 
     [[nodiscard]] bool executable() const { return (protection & 4U) != 0; }
 };
 
 struct CommRecord {
-    SampleId sample;
+    SampleId sample{};
     Pid pid{};
     Tid tid{};
     bool by_exec = false;
-    std::string_view comm;
+    std::string_view comm{};
 };
 
 // FORK and EXIT.
 struct TaskRecord {
-    SampleId sample;
+    SampleId sample{};
     bool exit = false;
     bool fork_exec = false;  // kMiscForkExec
     Pid pid{};
@@ -215,68 +215,68 @@ struct TaskRecord {
 };
 
 struct LostRecord {  // number of records of any kind lost in this ring before this one
-    SampleId sample;
+    SampleId sample{};
     EventId id{};  // the event whose record came next, not the one that lost
     std::uint64_t lost = 0;
 };
 struct LostSamplesRecord {
-    SampleId sample;
+    SampleId sample{};
     std::uint64_t lost = 0;
     bool by_filter = false;  // misc bit 15: dropped by a BPF filter, not lost
 };
 struct ThrottleRecord {  // THROTTLE and UNTHROTTLE
-    SampleId sample;
+    SampleId sample{};
     bool throttled = false;
     MonotonicTime time{};
     EventId id{};
 };
 struct ReadRecord {
-    SampleId sample;
+    SampleId sample{};
     Pid pid{};
     Tid tid{};
-    ReadView read;
+    ReadView read{};
 };
 struct KsymbolRecord {
-    SampleId sample;
+    SampleId sample{};
     std::uint64_t address = 0;
     std::uint32_t length = 0;
     std::uint16_t type = 0;  // 1 BPF, 2 out of line (trampolines)
     bool unregister = false;
-    std::string_view name;
+    std::string_view name{};
 };
 struct BpfRecord {
-    SampleId sample;
+    SampleId sample{};
     std::uint16_t type = 0;  // 1 load, 2 unload
     std::uint32_t id = 0;
 };
 struct CgroupRecord {
-    SampleId sample;
+    SampleId sample{};
     CgroupId id{};
-    std::string_view path;
+    std::string_view path{};
 };
 struct TextPokeRecord {
-    SampleId sample;
+    SampleId sample{};
     std::uint64_t address = 0;
-    Bytes old_bytes;
-    Bytes new_bytes;
+    Bytes old_bytes{};
+    Bytes new_bytes{};
 };
 struct NamespacesRecord {
-    SampleId sample;
+    SampleId sample{};
     Pid pid{};
     Tid tid{};
     std::uint64_t mount_ns_inode = 0;  // 0 where absent
 };
 // Known by number but carrying nothing we use (AUX, SWITCH, user-space records …), or not known at all.
 struct OtherRecord {
-    SampleId sample;
+    SampleId sample{};
     std::uint32_t type = 0;
     std::uint16_t misc = 0;
-    Bytes payload;  // after the header
+    Bytes payload{};  // after the header
 };
 
-using Record = std::variant<SampleRecord, MmapRecord, CommRecord, TaskRecord, LostRecord, LostSamplesRecord,
-                            ThrottleRecord, ReadRecord, KsymbolRecord, BpfRecord, CgroupRecord, TextPokeRecord,
-                            NamespacesRecord, OtherRecord>;
+using Record =
+    std::variant<SampleRecord, MmapRecord, CommRecord, TaskRecord, LostRecord, LostSamplesRecord, ThrottleRecord,
+                 ReadRecord, KsymbolRecord, BpfRecord, CgroupRecord, TextPokeRecord, NamespacesRecord, OtherRecord>;
 
 // Decodes one whole record (header.size bytes). nullopt: the record's content does not fit its size; never reads
 // outside `record`. Bytes after the fields known here are allowed.
