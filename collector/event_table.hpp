@@ -35,6 +35,8 @@ struct EventInfo {
 // One opened instance: the event on one CPU in one generation. For foreign files cpu and generation may be unknown.
 struct EventInstance {
     EventIndex event{};
+    // The CPU whose whole time this instance counts. nullopt: unknown, or it follows a task (`-p`, a command), whose
+    // enabled time says nothing about how busy a CPU was: no busy, no clock ledger from it.
     std::optional<CpuId> cpu;
     std::uint32_t generation = 0;
     Nanoseconds nominal_period{};  // of this generation; a clock sample weighs this, whatever its record says

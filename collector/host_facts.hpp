@@ -44,6 +44,9 @@ struct HostFacts {
     std::vector<std::pair<std::string, std::string>> vulnerabilities;  // /sys/devices/system/cpu/vulnerabilities
     std::string kernel_command_line;
     std::vector<Degraded> degraded;
+    // Whether the events counted whole CPUs (busy and ledgers make sense) or followed tasks; 0 in foreign files.
+    enum class Scope : std::uint8_t { kUnknown, kWholeCpus, kTasks };
+    Scope scope = Scope::kUnknown;
     // The bridge between the capture's clock and wall time, both read at the start.
     MonotonicTime monotonic_reference{};
     WallTime wall_reference{};
