@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "collector/capture_file.hpp"
 #include "collector/host_facts.hpp"
 #include "collector/processes.hpp"
 #include "collector/stream.hpp"
@@ -31,6 +32,11 @@ public:
     // `processes` is the table that the stream has been applied to, up to date when write() is called.
     [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(const std::string& path, const EventTable& events,
                                                                        const HostFacts& host,
+                                                                       const ProcessTable& processes,
+                                                                       CaptureOptions options);
+    // The same into any CaptureFile (the daemon's writes on another thread). Every byte goes through it.
+    [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(std::unique_ptr<CaptureFile> file,
+                                                                       const EventTable& events, const HostFacts& host,
                                                                        const ProcessTable& processes,
                                                                        CaptureOptions options);
     ~CaptureWriter();  // an unfinished file keeps its temporary name
