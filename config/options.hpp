@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the daemon is told, as plain values. Every field is one key of perfvigil.yaml (config/keys.cpp says which, with
+// its unit and consequence); the initial values here are the defaults. What the recording itself needs is
+// collector::RecordingOptions, held here as it is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "collector/recording_options.hpp"
+
+namespace perfvigil::config {
+
+using Seconds = std::chrono::seconds;
+
+// Which CPUs to record. Names are resolved against /sys when the recording starts.
+struct CpuSelection {
+    enum class Kind : std::uint8_t { kExceptIsolated, kAll, kList };
+    Kind kind = Kind::kExceptIsolated;
+    std::vector<CpuId> list;  // kList
+
+    friend bool operator==(const CpuSelection&, const CpuSelection&) = default;
+};
+
+struct AnalysisOptions {
+    Nanoseconds window = Seconds(60);  // whole slices; the unit of reports and of the store
+    // Encoding and storing a window start after a random time up to this, so that a fleet does not peak at :00.
+    Nanoseconds spread = Seconds(20);
+};
+
+struct StoreOptions {
+    std::string directory = "/var/lib/perfvigil/profiles";
+    std::uint64_t bytes = 1ULL << 30;  // beyond it the oldest windows are removed
+};
+
+struct CaptureOptions {
+    bool enabled = true;
+    std::string directory = "/var/lib/perfvigil/captures";
+    std::uint64_t file_bytes = 64ULL << 20;  // a file is cut at the next slice boundary beyond this …
+    Nanoseconds file_age = Seconds(600);     // … or this
+    std::uint64_t bytes = 1ULL << 30;        // all files; beyond it the oldest are removed
+    std::uint32_t compression = 3;           // zstd level, 0: none
+};
+
+struct ListenOptions {
+    bool enabled = true;
+    std::string address = "127.0.0.1";  // numeric
+    std::uint16_t port = 9909;          // 0: any free one, said in the log
+    std::vector<std::string> allowed_hosts;  // values of the Host header beside loopback names
+    bool allow_remote = false;               // an address that other hosts can reach; needs a token
+    std::string token_file;                  // requests over TCP must carry its content as a bearer token; empty: none
+};
+
+struct SocketOptions {
+    std::string control = "/run/perfvigil/control.sock";
+    std::string group;           // owner group of the socket; empty: the daemon's own
+    std::uint32_t mode = 0660;
+};
+
+// How many series of names from outside may exist, and from which share of time on (DESIGN "Metrics").
+struct MetricsOptions {
+    std::uint32_t functions = 100;
+    std::uint32_t dsos = 100;
+    std::uint32_t units = 100;
+    double threshold = 0.001;  // share of the host's CPU time in a slice from which a name may get a series
+};
+
+struct BudgetOptions {
+    double cpu = 0.01;  // share of the host's CPU time that the daemon and the kernel's sampling may take
+};
+
+enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug };
+struct LogOptions {
+    LogLevel level = LogLevel::kInfo;
+};
+
+struct Options {
+    collector::RecordingOptions recording;  // target, inherit and start_disabled_until_exec stay as they are
+    CpuSelection cpus;
+    AnalysisOptions analysis;
+    StoreOptions store;
+    CaptureOptions captures;
+    ListenOptions listen;
+    SocketOptions sockets;
+    MetricsOptions metrics;
+    BudgetOptions budget;
+    LogOptions log;
+};
+
+}  // namespace perfvigil::config
