@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A whole stream into one Profile, on one thread: how the command line analyzes files and its own recordings.
+// The daemon joins the same parts over several threads.
+#pragma once
+
+#include <string>
+
+#include "analyzer/kernel_text.hpp"
+#include "analyzer/profile.hpp"
+#include "analyzer/profile_builder.hpp"
+#include "analyzer/slice_builder.hpp"
+#include "analyzer/symbols/symbolizer.hpp"
+#include "collector/processes.hpp"
+#include "collector/stream.hpp"
+
+namespace perfvigil::analyzer {
+
+class StreamAnalysis final : public collector::RecordSink {
+public:
+    // `events` and `symbolizer` outlive this. `listener` hears of new Dsos (nullptr: nobody does).
+    StreamAnalysis(const collector::EventTable& events, Symbolizer& symbolizer, KernelText text, SliceLimits limits,
+                   collector::DsoListener* listener);
+
+    void on_record(const collector::OrderedRecord& record) override { slices_.on_record(record); }
+    void on_cut(const collector::Cut& cut) override { slices_.on_cut(cut); }
+
+    [[nodiscard]] const collector::ProcessTable& processes() const { return processes_; }
+
+    // After the last cut.
+    [[nodiscard]] Profile build(const collector::HostFacts& host, std::string id) {
+        return profile_.build(host, std::move(id));
+    }
+
+private:
+    void take(std::unique_ptr<Slice> slice);
+
+    collector::ProcessTable processes_;
+    ProfileBuilder profile_;
+    SliceBuilder slices_;
+};
+
+}  // namespace perfvigil::analyzer
