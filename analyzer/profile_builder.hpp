@@ -31,6 +31,7 @@ struct SliceHotspots {
         std::uint32_t event = 0;
         std::uint64_t samples = 0;
         std::uint64_t weight = 0;
+        UnknownReason reason = UnknownReason::kNone;  // why `function` has no name
     };
     std::vector<Row> rows;  // views into the builder's tables, valid until the next add or build
 };
