@@ -12,6 +12,8 @@ namespace perfvigil::analyzer {
 struct Interval {
     double low = 0;
     double high = 0;
+
+    friend bool operator==(const Interval&, const Interval&) = default;
 };
 
 // Wilson score interval for k successes of n (real-valued n allowed) at z standard deviations.
@@ -24,8 +26,12 @@ struct Busy {
     double ratio = 0;     // 0..1
     Interval interval;    // 95 % unless asked otherwise; lost samples widen its upper end
     double coverage = 0;  // N / n
-    bool known = false;   // false: no clock event on this CPU
+    bool known = false;   // false: no clock event on this CPU, or no time passed
+
+    friend bool operator==(const Busy&, const Busy&) = default;
 };
+// Where every sample of the stretch was lost nothing is known of what the lost ones showed: the ratio is then the
+// middle of the interval.
 [[nodiscard]] Busy busy_of(const CpuSlice& cpu, double z = kZ95);
 
 // T = the sum of the others. Nanoseconds, signed.
@@ -41,7 +47,10 @@ struct ClockLedger {
     std::int64_t unexplained = 0;     // what remains, signed
 
     ClockLedger& operator+=(const ClockLedger& other);
+    friend bool operator==(const ClockLedger&, const ClockLedger&) = default;
 };
+// All zero where the CPU has no clock event. /proc/stat counts in ticks of 10 ms (USER_HZ), so a slice's split of the
+// rest is that coarse.
 [[nodiscard]] ClockLedger clock_ledger(const CpuSlice& cpu);
 
 struct CyclesLedger {
@@ -55,7 +64,8 @@ struct CyclesLedger {
 // Hertz; absent (0) while the lower end of busy is under 0.05 or cycles were not recorded.
 [[nodiscard]] double effective_hertz(const CpuSlice& cpu);
 
-// Adds `more` to `sum` (same CPU): how slices become a window.
+// Adds `more` to `sum` (same CPU): how slices become a window. A fresh CpuSlice counts for nothing, so it can be the
+// start of a sum; /proc/stat's split stays known only while every part knows it.
 void accumulate(CpuSlice& sum, const CpuSlice& more);
 
 }  // namespace perfvigil::analyzer

@@ -24,6 +24,7 @@ inline constexpr std::size_t kModes = 4;
 [[nodiscard]] constexpr std::size_t index_of(Mode mode) { return static_cast<std::size_t>(mode); }
 
 struct Frame {
+    // DsoId{0}: no Dso; `offset` is then one of NoDsoFrame.
     collector::DsoId dso{};
     // In the Dso's own terms (DsoKind). A return address is stored as address − 1, so it lies inside its call.
     std::uint64_t offset = 0;
@@ -31,12 +32,22 @@ struct Frame {
     friend bool operator==(const Frame&, const Frame&) = default;
 };
 
+// What stands where code has no Dso. Addresses are not kept, so that garbage cannot fill the tables.
+enum NoDsoFrame : std::uint64_t {
+    kFrameUnmapped = 0,  // user code outside every mapping we know
+    kFrameGuest = 1,     // inside a virtual machine's guest
+    kFrameHypervisor = 2,
+    kFrameCut = 3,  // not kept: the slice was full
+};
+
 enum StackFlag : std::uint8_t {
-    kStackBroken = 1,     // a user frame outside every executable mapping ended it
-    kStackTruncated = 2,  // as deep as max_stack allows
-    kStackCut = 4,        // shortened by us to stay within memory
-    kStackIdleLoop = 8,   // kernel part runs under the idle loop, no interrupt or softirq in it
-    kStackSoftirq = 16,   // an interrupt-exit or softirq frame is in its kernel part
+    // A user frame outside every executable mapping of a process whose mappings are all known ended it. Where some
+    // mappings may be unknown, one kFrameUnmapped stands for the rest instead and nobody is blamed.
+    kStackBroken = 1,
+    kStackTruncated = 2,    // as deep as max_stack allows
+    kStackCut = 4,          // shortened by us to stay within memory
+    kStackIdleLoop = 8,     // kernel part runs under the idle loop, no interrupt or softirq in it
+    kStackSoftirq = 16,     // an interrupt-exit or softirq frame is in its kernel part
     kStackKernelLeaf = 32,  // the sampled instruction was in the kernel
     kStackNoUser = 64,      // a user task's sample without any user frame
 };
@@ -55,6 +66,8 @@ struct Actor {
     std::string comm;         // the thread's
     std::string cgroup_path;  // empty where unknown
     bool kernel_thread = false;
+
+    friend bool operator==(const Actor&, const Actor&) = default;
 };
 
 struct Entry {
@@ -72,6 +85,9 @@ struct EventTotals {
     std::uint64_t lost = 0;  // Δ PERF_FORMAT_LOST; where the kernel has none, LOST records (lost_is_shared)
     bool lost_is_shared = false;
     std::uint64_t throttles = 0;
+    Nanoseconds nominal_period{};  // clock events: of the newest generation seen so far
+
+    friend bool operator==(const EventTotals&, const EventTotals&) = default;
 };
 
 // The clock ledger's raw material on one CPU, between two readings of its counters.
@@ -79,26 +95,28 @@ struct CpuSlice {
     CpuId cpu{};
     // cpu-clock
     bool clock_recorded = false;
-    bool time_estimated = false;      // no counter readings (foreign file): T from sample times
-    Nanoseconds enabled{};            // T: Δ time_enabled
-    double ticks_due = 0;             // n = Σ over generations T_g / p_g
-    std::uint64_t samples = 0;        // N
-    std::uint64_t idle_samples = 0;   // of them Mode::kIdle
+    bool time_estimated = false;                  // no counter readings (foreign file): T from sample times
+    Nanoseconds enabled{};                        // T: Δ time_enabled
+    double ticks_due = 0;                         // n = Σ over generations T_g / p_g
+    std::uint64_t samples = 0;                    // N
+    std::uint64_t idle_samples = 0;               // of them Mode::kIdle
     std::array<Nanoseconds, kModes> mode_time{};  // Σ p
-    Nanoseconds irq_in_idle{};        // softirq/interrupt samples whose task is the swapper (also in mode_time)
-    std::uint64_t lost = 0;           // L
-    Nanoseconds lost_time{};          // Σ L_g p_g
-    Nanoseconds throttled{};          // between THROTTLE and UNTHROTTLE
+    Nanoseconds irq_in_idle{};  // softirq/interrupt samples whose task is the swapper (also in mode_time)
+    std::uint64_t lost = 0;     // L
+    Nanoseconds lost_time{};    // Σ L_g p_g
+    Nanoseconds throttled{};    // between THROTTLE and UNTHROTTLE
     // cycles
     bool cycles_recorded = false;
-    std::uint64_t cycles_counted = 0;   // Δ counter, scaled by enabled/running
-    bool cycles_scaled = false;         // running < enabled
-    std::uint64_t cycles_sampled = 0;   // Σ period
+    std::uint64_t cycles_counted = 0;  // Δ counter, scaled by enabled/running
+    bool cycles_scaled = false;        // running < enabled
+    std::uint64_t cycles_sampled = 0;  // Σ period
     std::uint64_t cycles_samples = 0;
     std::uint64_t cycles_lost = 0;
     // /proc/stat deltas over the same stretch; absent where unknown.
     bool times_known = false;
-    collector::CpuTimes times;
+    collector::CpuTimes times{};
+
+    friend bool operator==(const CpuSlice&, const CpuSlice&) = default;
 };
 
 struct Slice {
@@ -116,10 +134,15 @@ struct Slice {
     std::uint64_t lost_side_band = 0;
     std::uint64_t cut_frames = 0;  // frames dropped by the byte limit
     bool maps_suspect = false;
+    bool idle_by_task = false;  // idle was told from the task alone: kernel text is hidden from us
     bool clock_stepped = false;
     bool last = false;
 
-    void clear();  // keeps capacity
+    void clear();  // keeps capacity, of the actors' texts too
+    Actor& add_actor();
+
+private:
+    std::vector<Actor> spare_actors_;
 };
 
 }  // namespace perfvigil::analyzer

@@ -38,6 +38,8 @@ struct CpuTimes {
     std::uint64_t irq = 0;
     std::uint64_t softirq = 0;
     std::uint64_t steal = 0;
+
+    friend bool operator==(const CpuTimes&, const CpuTimes&) = default;
 };
 
 // A boundary between slices. Before it, every instance's READ record (counters, enabled time, lost) has been

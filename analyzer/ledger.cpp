@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/ledger.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace perfvigil::analyzer {
+namespace {
+
+// Below this the frequency would be a quotient of two small numbers, mostly error.
+constexpr double kBusyForFrequency = 0.05;
+
+bool is_fresh(const CpuSlice& cpu) {
+    return !cpu.clock_recorded && !cpu.cycles_recorded && !cpu.times_known && cpu.enabled.count() == 0 &&
+           cpu.samples == 0 && cpu.cycles_samples == 0;
+}
+
+void accumulate(collector::CpuTimes& sum, const collector::CpuTimes& more) {
+    sum.user += more.user;
+    sum.system += more.system;
+    sum.idle += more.idle;
+    sum.iowait += more.iowait;
+    sum.irq += more.irq;
+    sum.softirq += more.softirq;
+    sum.steal += more.steal;
+}
+
+}  // namespace
+
+Interval wilson(double k, double n, double z) {
+    if (!(n > 0)) return {0, 1};
+    const double share = std::clamp(k / n, 0.0, 1.0);
+    const double z2 = z * z / n;
+    const double middle = share + z2 / 2;
+    const double spread = z * std::sqrt(share * (1 - share) / n + z2 / (4 * n));
+    const double scale = 1 + z2;
+    // At the ends of the range rounding must not cut the very value that was seen.
+    return {share == 0 ? 0 : std::clamp((middle - spread) / scale, 0.0, share),
+            share == 1 ? 1 : std::clamp((middle + spread) / scale, share, 1.0)};
+}
+
+Busy busy_of(const CpuSlice& cpu, double z) {
+    Busy busy;
+    const double n = cpu.ticks_due;
+    if (!cpu.clock_recorded || !(n > 0)) return busy;
+    const auto written = static_cast<double>(cpu.samples);
+    const auto lost = static_cast<double>(cpu.lost);
+    const double k = static_cast<double>(cpu.samples - std::min(cpu.samples, cpu.idle_samples));
+    busy.known = true;
+    busy.coverage = written / n;
+    busy.interval = {wilson(std::min(k, n), n, z).low, wilson(std::min(n, k + lost), n, z).high};
+    if (cpu.samples > 0) {
+        busy.ratio = std::min(1.0, k / n * (written + lost) / written);
+    } else if (cpu.lost > 0) {
+        busy.ratio = (busy.interval.low + busy.interval.high) / 2;
+    }
+    return busy;
+}
+
+ClockLedger& ClockLedger::operator+=(const ClockLedger& other) {
+    total += other.total;
+    busy += other.busy;
+    idle += other.idle;
+    irq_in_idle += other.irq_in_idle;
+    lost += other.lost;
+    throttled += other.throttled;
+    idle_unsampled += other.idle_unsampled;
+    stolen += other.stolen;
+    unexplained += other.unexplained;
+    return *this;
+}
+
+ClockLedger clock_ledger(const CpuSlice& cpu) {
+    ClockLedger ledger;
+    if (!cpu.clock_recorded) return ledger;
+    const auto time_in = [&](Mode mode) { return cpu.mode_time[index_of(mode)].count(); };
+    ledger.total = cpu.enabled.count();
+    ledger.irq_in_idle = cpu.irq_in_idle.count();
+    ledger.busy = time_in(Mode::kUser) + time_in(Mode::kKernel) + time_in(Mode::kSoftirq) - ledger.irq_in_idle;
+    ledger.idle = time_in(Mode::kIdle);
+    ledger.lost = cpu.lost_time.count();
+    ledger.throttled = cpu.throttled.count();
+    std::int64_t rest = ledger.total - ledger.busy - ledger.idle - ledger.irq_in_idle - ledger.lost - ledger.throttled;
+    if (cpu.times_known && rest > 0) {
+        const auto idle_by_kernel = static_cast<std::int64_t>(cpu.times.idle + cpu.times.iowait);
+        ledger.idle_unsampled = std::min(rest, std::max<std::int64_t>(0, idle_by_kernel - ledger.idle));
+        rest -= ledger.idle_unsampled;
+        ledger.stolen = std::min(rest, static_cast<std::int64_t>(cpu.times.steal));
+        rest -= ledger.stolen;
+    }
+    ledger.unexplained = rest;
+    return ledger;
+}
+
+CyclesLedger cycles_ledger(const CpuSlice& cpu) {
+    return {.counted = cpu.cycles_counted,
+            .sampled = cpu.cycles_sampled,
+            .unattributed = static_cast<std::int64_t>(cpu.cycles_counted - cpu.cycles_sampled),
+            .scaled = cpu.cycles_scaled};
+}
+
+double effective_hertz(const CpuSlice& cpu) {
+    const Busy busy = busy_of(cpu);
+    if (!cpu.cycles_recorded || !busy.known || busy.interval.low < kBusyForFrequency) return 0;
+    return static_cast<double>(cpu.cycles_counted) / (busy.ratio * to_seconds(cpu.enabled));
+}
+
+void accumulate(CpuSlice& sum, const CpuSlice& more) {
+    const bool fresh = is_fresh(sum);
+    sum.cpu = more.cpu;
+    sum.clock_recorded |= more.clock_recorded;
+    sum.time_estimated |= more.time_estimated;
+    sum.enabled += more.enabled;
+    sum.ticks_due += more.ticks_due;
+    sum.samples += more.samples;
+    sum.idle_samples += more.idle_samples;
+    for (std::size_t mode = 0; mode < kModes; ++mode) sum.mode_time[mode] += more.mode_time[mode];
+    sum.irq_in_idle += more.irq_in_idle;
+    sum.lost += more.lost;
+    sum.lost_time += more.lost_time;
+    sum.throttled += more.throttled;
+    sum.cycles_recorded |= more.cycles_recorded;
+    sum.cycles_counted += more.cycles_counted;
+    sum.cycles_scaled |= more.cycles_scaled;
+    sum.cycles_sampled += more.cycles_sampled;
+    sum.cycles_samples += more.cycles_samples;
+    sum.cycles_lost += more.cycles_lost;
+    sum.times_known = more.times_known && (fresh || sum.times_known);
+    accumulate(sum.times, more.times);
+}
+
+}  // namespace perfvigil::analyzer

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/slice.hpp"
+
+#include <utility>
+
+namespace perfvigil::analyzer {
+
+void Slice::clear() {
+    start = {};
+    end = {};
+    wall_end = {};
+    frames.clear();
+    stacks.clear();
+    for (auto& actor : actors) spare_actors_.push_back(std::move(actor));
+    actors.clear();
+    dsos.clear();
+    entries.clear();
+    totals.clear();
+    cpus.clear();
+    late_records = 0;
+    lost_side_band = 0;
+    cut_frames = 0;
+    maps_suspect = false;
+    idle_by_task = false;
+    clock_stepped = false;
+    last = false;
+}
+
+Actor& Slice::add_actor() {
+    if (spare_actors_.empty()) return actors.emplace_back();
+    actors.push_back(std::move(spare_actors_.back()));
+    spare_actors_.pop_back();
+    return actors.back();
+}
+
+}  // namespace perfvigil::analyzer
