@@ -41,6 +41,8 @@ struct EventInstance {
     std::uint32_t generation = 0;
     Nanoseconds nominal_period{};  // of this generation; a clock sample weighs this, whatever its record says
     RecordLayout layout;
+    // As this generation was opened, in the attr's unit (hertz with freq(), else events); 0: as in the event's attr.
+    std::uint64_t period_or_freq = 0;
 };
 
 class EventTable {

@@ -24,6 +24,17 @@ struct KernelTextRange {
     std::uint8_t text_class = 0;
 };
 
+// A loaded kernel module, as /proc/modules has it.
+struct KernelModule {
+    std::string name;         // "ext4"
+    std::string path;         // its .ko below /lib/modules, else "[ext4]"
+    std::uint64_t start = 0;  // runtime address of its core; modules whose addresses are hidden are not listed
+    std::uint64_t size = 0;
+    BuildId build_id;
+
+    friend bool operator==(const KernelModule&, const KernelModule&) = default;
+};
+
 struct HostFacts {
     std::string hostname;
     std::string os_release;   // uname -r
@@ -40,6 +51,7 @@ struct HostFacts {
     std::uint64_t kernel_start = 0;  // runtime address of _text (else _stext); 0: hidden from us
     std::uint64_t kernel_end = 0;    // _etext
     std::string kernel_reference = "_text";  // the symbol kernel_start belongs to
+    std::vector<KernelModule> modules;
     std::vector<KernelTextRange> text_ranges;
     std::vector<std::pair<std::string, std::string>> vulnerabilities;  // /sys/devices/system/cpu/vulnerabilities
     std::string kernel_command_line;
@@ -58,8 +70,9 @@ struct HostFacts {
     std::vector<Times> cpu_times;
 };
 
-// Everything of this host that can be read with our rights; what cannot is left empty.
-[[nodiscard]] HostFacts read_host_facts(const Clock& clock);
+// Everything of this host that can be read with our rights; what cannot is left empty. command_line, text_ranges,
+// degraded, scope and cpu_times are the caller's to fill. `root` stands before /proc, /sys and /lib (tests).
+[[nodiscard]] HostFacts read_host_facts(const Clock& clock, const std::string& root = "");
 [[nodiscard]] std::vector<CpuTimes> read_cpu_times();  // empty when /proc/stat cannot be read
 [[nodiscard]] Result<std::vector<CpuTimes>> parse_proc_stat(std::string_view text, long ticks_per_second);
 
