@@ -27,8 +27,8 @@ enum class UnknownReason : std::uint8_t {
 [[nodiscard]] std::string_view reason_name(UnknownReason reason);  // "no_file", "stripped", …
 
 struct Symbol {
-    std::string_view name;  // demangled; empty when unknown
-    std::string_view dso;   // what to show: "[kernel.kallsyms]", "[nfsd]", "/usr/lib/…/libc.so.6", "[vdso]"
+    std::string_view name;    // demangled; empty when unknown
+    std::string_view dso;     // what to show: "[kernel.kallsyms]", "[nfsd]", "/usr/lib/…/libc.so.6", "[vdso]"
     std::uint64_t start = 0;  // in the Dso's terms
     std::uint64_t size = 0;   // 0: unknown
     UnknownReason reason = UnknownReason::kNone;

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/symbols/child/elf_symbols.hpp"
+
+#include <elf.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+namespace perfvigil::analyzer {
+namespace {
+
+struct Section {
+    std::uint64_t address = 0;
+    std::uint64_t size = 0;
+    bool code = false;
+};
+
+bool read_exactly(int fd, std::uint64_t offset, std::byte* to, std::size_t size) {
+    if (offset > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()) - size) return false;
+    while (size > 0) {
+        const auto got = ::pread(fd, to, size, static_cast<off_t>(offset));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        to += got;
+        size -= static_cast<std::size_t>(got);
+        offset += static_cast<std::uint64_t>(got);
+    }
+    return true;
+}
+
+class Reader {
+public:
+    Reader(int fd, Elf* elf, const ElfLimits& limits, ElfSymbols& out)
+        : fd_(fd), elf_(elf), limits_(limits), out_(out) {}
+
+    bool read_header() {
+        if (gelf_getehdr(elf_, &header_) == nullptr) return false;
+        swapped_ = (header_.e_ident[EI_DATA] == ELFDATA2LSB) != (std::endian::native == std::endian::little);
+        return header_.e_type == ET_EXEC || header_.e_type == ET_DYN;
+    }
+
+    void read_segments() {
+        std::size_t count = 0;
+        if (elf_getphdrnum(elf_, &count) != 0) return damaged();
+        for (std::size_t i = 0; i < std::min(count, limits_.segments); ++i) {
+            GElf_Phdr phdr;
+            if (gelf_getphdr(elf_, static_cast<int>(i), &phdr) == nullptr) return damaged();
+            if (phdr.p_type == PT_NOTE && out_.build_id.empty()) read_notes(phdr);
+            if (phdr.p_type != PT_LOAD || phdr.p_filesz == 0) continue;
+            out_.segments.push_back({.offset = phdr.p_offset, .address = phdr.p_vaddr, .size = phdr.p_filesz});
+        }
+    }
+
+    void read_sections() {
+        std::size_t count = 0;
+        if (elf_getshdrnum(elf_, &count) != 0) return damaged();
+        sections_.resize(1);  // section 0 is none
+        for (Elf_Scn* scn = elf_nextscn(elf_, nullptr); scn != nullptr; scn = elf_nextscn(elf_, scn)) {
+            GElf_Shdr shdr;
+            if (gelf_getshdr(scn, &shdr) == nullptr) return damaged();
+            sections_.push_back(
+                {.address = shdr.sh_addr, .size = shdr.sh_size, .code = (shdr.sh_flags & SHF_EXECINSTR) != 0});
+        }
+        if (sections_.size() < count) damaged();  // some headers could not be read
+        for (Elf_Scn* scn = elf_nextscn(elf_, nullptr); scn != nullptr; scn = elf_nextscn(elf_, scn)) {
+            GElf_Shdr shdr;
+            if (gelf_getshdr(scn, &shdr) == nullptr) return damaged();
+            if (shdr.sh_type == SHT_SYMTAB) read_symbols(scn, shdr, kTableSymtab);
+            if (shdr.sh_type == SHT_DYNSYM) read_symbols(scn, shdr, kTableDynsym);
+        }
+    }
+
+private:
+    void damaged() { out_.flags |= kTableDamaged; }
+
+    void read_notes(const GElf_Phdr& phdr) {
+        const auto size = std::min<std::uint64_t>(phdr.p_filesz, limits_.note_bytes);
+        std::vector<std::byte> notes(static_cast<std::size_t>(size));
+        if (!read_exactly(fd_, phdr.p_offset, notes.data(), notes.size())) return damaged();
+        out_.build_id = build_id_from_notes(notes, swapped_ ? Endian::kSwapped : Endian::kNative);
+    }
+
+    // A section's bytes, by pread into memory of libelf's; null when it is too large or not all there.
+    Elf_Data* data_of(Elf_Scn* scn, const GElf_Shdr& shdr) {
+        if (shdr.sh_type == SHT_NOBITS || shdr.sh_size == 0 || shdr.sh_size > limits_.section_bytes) return nullptr;
+        Elf_Data* data = elf_getdata(scn, nullptr);
+        return data != nullptr && data->d_buf != nullptr && data->d_size != 0 ? data : nullptr;
+    }
+
+    void read_symbols(Elf_Scn* scn, const GElf_Shdr& shdr, TableFlag kind) {
+        Elf_Scn* strings_scn = elf_getscn(elf_, shdr.sh_link);
+        GElf_Shdr strings_shdr;
+        if (strings_scn == nullptr || gelf_getshdr(strings_scn, &strings_shdr) == nullptr) return damaged();
+        Elf_Data* symbols = data_of(scn, shdr);
+        Elf_Data* strings = data_of(strings_scn, strings_shdr);
+        if (symbols == nullptr || strings == nullptr) return damaged();
+        // gelf_getsym bounds the index by d_size itself and takes an int.
+        const auto entry = gelf_fsize(elf_, ELF_T_SYM, 1, EV_CURRENT);
+        if (entry == 0) return damaged();
+        const auto count = std::min<std::size_t>(symbols->d_size / entry, std::numeric_limits<int>::max());
+        const std::string_view names(static_cast<const char*>(strings->d_buf), strings->d_size);
+        out_.flags |= kind;
+        for (std::size_t i = 0; i < count; ++i) {
+            GElf_Sym sym;
+            if (gelf_getsym(symbols, static_cast<int>(i), &sym) == nullptr) return damaged();
+            if (out_.functions.size() >= limits_.functions) {
+                out_.flags |= kTableCut;
+                return;
+            }
+            add(sym, names);
+        }
+    }
+
+    void add(const GElf_Sym& sym, std::string_view names) {
+        const auto type = GELF_ST_TYPE(sym.st_info);
+        const bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
+        if ((!function && type != STT_NOTYPE) || sym.st_shndx == SHN_UNDEF || sym.st_name >= names.size()) return;
+        auto name = names.substr(sym.st_name);
+        name = name.substr(0, name.find('\0'));
+        // "$x", "$t", "$d": marks of the ARM and RISC-V assemblers.
+        if (name.empty() || (!function && name.front() == '$')) return;
+
+        auto value = sym.st_value;
+        if (header_.e_machine == EM_ARM && function) value &= ~std::uint64_t{1};  // Thumb
+        const Section* section = nullptr;
+        if (sym.st_shndx < SHN_LORESERVE && sym.st_shndx < sections_.size()) section = &sections_[sym.st_shndx];
+        const bool inside = section != nullptr && value >= section->address && value - section->address < section->size;
+        if (!function && (!inside || !section->code)) return;
+
+        const ElfSegment* segment = segment_of(value);
+        if (segment == nullptr) return;
+        const auto left = segment->size - (value - segment->address);
+        FunctionSymbol symbol;
+        symbol.start = value - segment->address + segment->offset;
+        if (symbol.start < segment->offset) return;  // the offset itself overflowed
+        symbol.size = std::min(sym.st_size, left);
+        symbol.limit = symbol.start + std::min(left, inside ? section->size - (value - section->address) : left);
+        if (symbol.limit < symbol.start) return;
+        symbol.name = name;
+        symbol.weak = GELF_ST_BIND(sym.st_info) == STB_WEAK;
+        symbol.global = GELF_ST_BIND(sym.st_info) == STB_GLOBAL;
+        symbol.label = !function;
+        out_.functions.push_back(symbol);
+    }
+
+    [[nodiscard]] const ElfSegment* segment_of(std::uint64_t address) const {
+        const auto holds = [&](const ElfSegment& s) { return address >= s.address && address - s.address < s.size; };
+        const auto found = std::ranges::find_if(out_.segments, holds);
+        return found == out_.segments.end() ? nullptr : &*found;
+    }
+
+    int fd_;
+    Elf* elf_;
+    const ElfLimits& limits_;
+    ElfSymbols& out_;
+    GElf_Ehdr header_{};
+    std::vector<Section> sections_;
+    bool swapped_ = false;
+};
+
+bool has_elf_magic(int fd) {
+    std::array<std::byte, SELFMAG> magic{};
+    return read_exactly(fd, 0, magic.data(), magic.size()) && std::memcmp(magic.data(), ELFMAG, SELFMAG) == 0;
+}
+
+}  // namespace
+
+ElfSymbols read_elf_symbols(int fd, const ElfLimits& limits) {
+    ElfSymbols out;
+    if (!has_elf_magic(fd)) return out;
+    out.state = FileState::kDamaged;
+    if (elf_version(EV_CURRENT) == EV_NONE) return out;
+    // ELF_C_READ, not ELF_C_READ_MMAP: libelf then fetches every header and section by pread.
+    const std::shared_ptr<Elf> elf(elf_begin(fd, ELF_C_READ, nullptr), [](Elf* e) { elf_end(e); });
+    if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF) return out;
+
+    Reader reader(fd, elf.get(), limits, out);
+    if (!reader.read_header()) return out;
+    reader.read_segments();
+    reader.read_sections();
+    if (!out.functions.empty())
+        out.state = FileState::kFunctions;
+    else if ((out.flags & kTableDamaged) == 0)
+        out.state = FileState::kStripped;
+    out.keeps_names = elf;
+    return out;
+}
+
+}  // namespace perfvigil::analyzer

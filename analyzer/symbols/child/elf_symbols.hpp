@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The functions of one ELF file, by file offset. The only place that knows libelf. Reads with pread alone, never maps
+// the file: its owner may truncate it while we read. The file may lie about everything; no number of it is believed
+// before it was compared with what is really there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "analyzer/symbols/child/function_ranges.hpp"
+#include "analyzer/symbols/table_format.hpp"
+#include "base/build_id.hpp"
+
+namespace perfvigil::analyzer {
+
+struct ElfLimits {
+    std::uint64_t section_bytes = 512U << 20;  // of a symbol or string table; larger ones are left out (kTableDamaged)
+    std::size_t functions = 4U << 20;          // beyond: kTableCut
+    std::size_t segments = 256;
+    std::size_t note_bytes = 64U << 10;
+};
+
+struct ElfSegment {
+    std::uint64_t offset = 0;
+    std::uint64_t address = 0;
+    std::uint64_t size = 0;  // in the file
+};
+
+struct ElfSymbols {
+    FileState state = FileState::kNotElf;
+    std::uint32_t flags = 0;  // TableFlag
+    BuildId build_id;
+    std::vector<ElfSegment> segments;
+    std::vector<FunctionSymbol> functions;  // starts are file offsets; names are as the linker wrote them
+    std::shared_ptr<void> keeps_names;      // what `functions` has views into
+};
+
+[[nodiscard]] ElfSymbols read_elf_symbols(int fd, const ElfLimits& limits = {});
+
+}  // namespace perfvigil::analyzer

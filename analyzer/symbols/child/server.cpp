@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/symbols/child/server.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <optional>
+
+#include "analyzer/symbols/child/elf_symbols.hpp"
+#include "analyzer/symbols/child/sandbox.hpp"
+#include "analyzer/symbols/child/table_writer.hpp"
+#include "analyzer/symbols/child_protocol.hpp"
+#include "base/fd.hpp"
+
+namespace perfvigil::analyzer {
+namespace {
+
+struct Job {
+    SymbolRequest request;
+    UniqueFd file;
+    UniqueFd table;
+};
+
+// nullopt: the parent is gone.
+Result<std::optional<Job>> receive(int socket) {
+    std::array<std::byte, kMaxMessage> text{};
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(kRequestDescriptors * sizeof(int))> control{};
+    iovec part{.iov_base = text.data(), .iov_len = text.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    ssize_t size = 0;
+    do size = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    while (size < 0 && errno == EINTR);
+    if (size < 0) return fail_errno(errno, "recvmsg");
+    if (size == 0) return std::optional<Job>{};
+
+    const cmsghdr* header = CMSG_FIRSTHDR(&message);
+    const bool two = header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+                     header->cmsg_len == CMSG_LEN(kRequestDescriptors * sizeof(int));
+    const auto request = decode_request(Bytes(text).first(static_cast<std::size_t>(size)));
+    if (!two || !request) return fail(ErrorCode::kInvalid, "malformed request");
+    std::array<int, kRequestDescriptors> fds{};
+    std::memcpy(fds.data(), CMSG_DATA(header), sizeof(fds));
+    return Job{.request = *request, .file = UniqueFd(fds[0]), .table = UniqueFd(fds[1])};
+}
+
+ReplyStatus work(const Job& job) {
+    // libelf reports exhausted memory as a failure; our own containers throw.
+    try {
+        ElfLimits limits;
+        limits.section_bytes = std::max<std::uint64_t>(job.request.max_table_bytes, 64U << 20);
+        const auto written =
+            write_table(job.table.get(), read_elf_symbols(job.file.get(), limits), job.request.max_table_bytes);
+        if (written) return ReplyStatus::kWritten;
+        return written.error().code == ErrorCode::kExhausted ? ReplyStatus::kTooLarge : ReplyStatus::kFailed;
+    } catch (const std::bad_alloc&) {
+        return ReplyStatus::kFailed;
+    }
+}
+
+Result<void> send(int socket, const SymbolReply& reply) {
+    auto text = encode(reply);
+    iovec part{.iov_base = text.data(), .iov_len = text.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (::sendmsg(socket, &message, MSG_NOSIGNAL) < 0) return fail_errno(errno, "sendmsg");
+    return {};
+}
+
+}  // namespace
+
+Result<void> serve(int socket) {
+    while (true) {
+        auto job = receive(socket);
+        if (!job) return fail(std::move(job.error()));
+        if (!*job) return {};
+        limit_cpu_from_now((*job)->request.cpu_seconds);
+        const SymbolReply reply{.id = (*job)->request.id, .status = work(**job)};
+        job = std::optional<Job>{};  // the parent seals the table next: let go of it before the reply
+        if (auto sent = send(socket, reply); !sent) return sent;
+    }
+}
+
+}  // namespace perfvigil::analyzer

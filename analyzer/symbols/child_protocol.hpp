@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The words between perfvigil-symbols and the process that started it, over a SOCK_SEQPACKET pair: one request, one
+// reply, in turn. A request carries two descriptors: the file to read (regular, opened for reading) and an empty memfd
+// for the table (table_format.hpp), which the caller seals before it looks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/bytes.hpp"
+
+namespace perfvigil::analyzer {
+
+inline constexpr int kChildSocket = 3;  // the descriptor on which the child finds its end
+inline constexpr std::uint32_t kRequestMagic = 0x51565046;
+inline constexpr std::uint32_t kReplyMagic = 0x52565046;
+inline constexpr std::size_t kRequestDescriptors = 2;
+inline constexpr std::size_t kMaxMessage = 64;
+
+struct SymbolRequest {
+    std::uint64_t id = 0;
+    std::uint64_t max_table_bytes = 0;
+    std::uint32_t cpu_seconds = 0;  // the child dies by SIGXCPU when one file takes longer
+};
+
+enum class ReplyStatus : std::uint32_t {
+    kWritten = 0,
+    kTooLarge = 1,  // the table would not fit max_table_bytes
+    kFailed = 2,    // memory or the output file gave out
+};
+
+struct SymbolReply {
+    std::uint64_t id = 0;
+    ReplyStatus status = ReplyStatus::kFailed;
+};
+
+[[nodiscard]] inline std::vector<std::byte> encode(const SymbolRequest& request) {
+    std::vector<std::byte> out;
+    ByteWriter writer(out);
+    writer.u32(kRequestMagic);
+    writer.u32(request.cpu_seconds);
+    writer.u64(request.id);
+    writer.u64(request.max_table_bytes);
+    return out;
+}
+
+[[nodiscard]] inline std::optional<SymbolRequest> decode_request(Bytes message) {
+    ByteReader reader(message);
+    const bool known = reader.u32() == kRequestMagic;
+    SymbolRequest request;
+    request.cpu_seconds = reader.u32();
+    request.id = reader.u64();
+    request.max_table_bytes = reader.u64();
+    if (!known || !reader.ok()) return std::nullopt;
+    return request;
+}
+
+[[nodiscard]] inline std::vector<std::byte> encode(const SymbolReply& reply) {
+    std::vector<std::byte> out;
+    ByteWriter writer(out);
+    writer.u32(kReplyMagic);
+    writer.u32(static_cast<std::uint32_t>(reply.status));
+    writer.u64(reply.id);
+    return out;
+}
+
+[[nodiscard]] inline std::optional<SymbolReply> decode_reply(Bytes message) {
+    ByteReader reader(message);
+    const bool known = reader.u32() == kReplyMagic;
+    const auto status = reader.u32();
+    SymbolReply reply;
+    reply.id = reader.u64();
+    if (!known || !reader.ok() || status > static_cast<std::uint32_t>(ReplyStatus::kFailed)) return std::nullopt;
+    reply.status = static_cast<ReplyStatus>(status);
+    return reply;
+}
+
+}  // namespace perfvigil::analyzer

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What perfvigil-symbols writes about one file, and what its caller maps and checks (FileSymbols). Both run on the
+// same host and come from the same build, so numbers are native; the reader trusts none of them.
+//
+//   header    u32 magic, u32 version, u32 state, u32 flags, u32 segments, u32 functions, u64 names size,
+//             u8 build-id size, 20 bytes of build-id, 11 zero bytes            (64 bytes)
+//   segments  per PT_LOAD: u64 file offset, u64 link address, u64 size in the file
+//   starts    per function: u64 file offset, strictly ascending
+//   sizes     per function: u32; start + size never passes the next start
+//   ends      per function: u32 end of its name in `names`, never descending; it begins where the last one ended
+//   names     demangled, escaped (base/text.hpp), not terminated
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace perfvigil::analyzer {
+
+inline constexpr std::uint32_t kTableMagic = 0x53565046;  // "FPVS"
+inline constexpr std::uint32_t kTableVersion = 1;
+inline constexpr std::size_t kTableHeaderSize = 64;
+inline constexpr std::size_t kTableSegmentSize = 24;
+inline constexpr std::size_t kTableFunctionSize = 16;
+
+// What the file turned out to be.
+enum class FileState : std::uint32_t {
+    kFunctions = 0,
+    kStripped = 1,  // a sound ELF file without a single function symbol
+    kNotElf = 2,
+    kDamaged = 3,  // truncated or contradicting itself, and nothing usable was left
+};
+
+enum TableFlag : std::uint32_t {
+    kTableSymtab = 1,   // has .symtab: what it does not cover is no function
+    kTableDynsym = 2,   // has .dynsym
+    kTableCut = 4,      // functions beyond the limits were left out
+    kTableDamaged = 8,  // some section could not be read; the rest is here
+};
+
+}  // namespace perfvigil::analyzer
