@@ -13,8 +13,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -89,21 +91,29 @@ private:
         std::uint32_t series = kNoSeries;
         bool deserving = false;
     };
-    using Candidates = boost::unordered_flat_map<std::string, Candidate>;
+    struct NameHash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+    };
+    using Candidates = boost::unordered_flat_map<std::string, Candidate, NameHash, std::equal_to<>>;
+    using Ranked = std::pair<std::string_view, Candidate*>;
 
-    void count_slice();
-    void decay(MonotonicTime end);
+    void start_announced(MonotonicTime end, bool previous_served);
+    void count_and_decay(MonotonicTime end);
     void rank();
-    void age_series(MonotonicTime end, bool previous_served);
+    void retire(MonotonicTime end);
     void admit(MonotonicTime end);
-    void remove_gone(MonotonicTime end);
     void forget_light_candidates();
+    [[nodiscard]] std::uint64_t unit_of(const Candidate& candidate) const;
+    [[nodiscard]] std::size_t named_budget() const;
+    [[nodiscard]] std::size_t unit_budget() const;
 
     HotspotOptions options_;
     Candidates candidates_;
     std::vector<Series> series_;
-    std::vector<std::pair<const std::string*, Candidate*>> ranked_;  // scratch of rank(): deserving, heaviest first
-    std::deque<MonotonicTime> entries_;                              // announcements of the last hour
+    std::vector<Ranked> ranked_;         // scratch: the deserving, heaviest first
+    std::deque<MonotonicTime> entries_;  // announcements of the last hour
+    std::uint64_t unranked_ = 0;         // weight of the open slice whose names found no room
     std::uint64_t other_ = 0;
     std::uint64_t total_ = 0;
     std::uint64_t gone_ = 0;
