@@ -7,72 +7,28 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "base/build_id.hpp"
 #include "base/ids.hpp"
+#include "base/time.hpp"
+#include "collector/address_space.hpp"
 #include "collector/record.hpp"
 
 namespace perfvigil::collector {
-
-using DsoId = StrongId<struct DsoIdTag, std::uint32_t>;  // unique within the program's life, dense from 1
-
-enum class DsoKind : std::uint8_t {
-    kFile,      // an ELF file, offsets are file offsets
-    kKernel,    // the running kernel and its modules together, offsets are runtime addresses
-    kVdso,      // offsets are relative to the image's start
-    kVsyscall,  // fixed page, offsets are runtime addresses
-    kAnonymous,  // code without a file (JIT), one Dso per process, offsets are runtime addresses
-    kUprobes,
-};
-
-// One thing that code comes from. Immutable after creation; shared by every process that maps it.
-struct Dso {
-    DsoId id{};
-    DsoKind kind = DsoKind::kFile;
-    std::string path;  // as mapped, "(deleted)" kept; "[kernel.kallsyms]", "[vdso]", "//anon"
-    BuildId build_id;  // empty: not known from the record
-    std::uint32_t major = 0;  // device and inode, 0 where the record had a build-id instead
-    std::uint32_t minor = 0;
-    std::uint64_t inode = 0;
-    Pid first_pid{};  // a process that mapped it; for kAnonymous: the process whose code it is
-};
-using DsoRef = std::shared_ptr<const Dso>;
 
 // Hears of every Dso the moment it is first mapped, so that its file can be opened while a process still holds it.
 class DsoListener {
 public:
     virtual ~DsoListener() = default;
-    // `pid` maps it now. Called once for a Dso, and again (up to a few times) when further processes map it while it
-    // has no file yet: see ProcessTable::note_unopened.
+    // `pid` maps it now. Called once for a Dso, and again when further processes map it (kDsoRetries at most) until
+    // ProcessTable::mark_opened says that its file was opened.
     virtual void on_dso_mapped(const DsoRef& dso, Pid pid) = 0;
 };
-
-struct Mapping {
-    std::uint64_t start = 0;
-    std::uint64_t end = 0;  // exclusive
-    std::uint64_t page_offset = 0;
-    DsoRef dso;
-
-    // Where `address` lies in the Dso, by its kind's rule.
-    [[nodiscard]] std::uint64_t offset_of(std::uint64_t address) const;
-};
-
-// Executable mappings of one process, sorted by start, never overlapping (a later mmap cuts earlier ones).
-class AddressSpace {
-public:
-    void map(Mapping mapping);
-    void clear() { mappings_.clear(); }
-    [[nodiscard]] const Mapping* find(std::uint64_t address) const;
-    [[nodiscard]] const std::vector<Mapping>& mappings() const { return mappings_; }
-
-private:
-    std::vector<Mapping> mappings_;
-};
+inline constexpr unsigned kDsoRetries = 3;
 
 using ProcessEpoch = StrongId<struct ProcessEpochTag, std::uint32_t>;  // unique: one life of one program image
 
@@ -81,32 +37,44 @@ struct Process {
     ProcessEpoch epoch{};  // changes at fork, exec and pid reuse
     std::string comm;      // of the main thread
     AddressSpace maps;
-    bool kernel_thread = false;  // has no user mappings by nature (pid 0 included)
-    bool maps_incomplete = false;  // first seen by a sample, or side-band records were lost since
+    bool kernel_thread = false;           // has no user mappings by nature (pid 0 included)
+    bool maps_incomplete = false;         // first seen by a sample, or side-band records were lost since
+    std::optional<MonotonicTime> exited;  // its last thread is gone
 };
 
+// Beyond a limit the longest-dead, then the least recently used are dropped and counted.
 struct ProcessLimits {
-    std::size_t max_processes = 65536;  // beyond it the longest-dead, then the least recently used, are dropped
+    std::size_t max_processes = 65536;
+    std::size_t max_threads = 262144;  // that have a name of their own; beyond it names are not learnt
     std::size_t max_mappings_per_process = 16384;
+    std::size_t max_cgroups = 16384;
+    std::size_t max_dsos = 8192;  // beyond it those that nobody maps or holds are forgotten
 };
 
 class ProcessTable {
 public:
     explicit ProcessTable(ProcessLimits limits = {}, DsoListener* listener = nullptr);
+    ~ProcessTable();
+    ProcessTable(const ProcessTable&) = delete;
+    ProcessTable& operator=(const ProcessTable&) = delete;
 
-    // Applies COMM, MMAP, MMAP2, FORK, EXIT and CGROUP records; ignores others.
+    // Applies COMM, MMAP, MMAP2, FORK, EXIT and CGROUP records; FINISHED_INIT (the end of a snapshot of /proc) makes
+    // the maps of every process that a record has named whole again; ignores others.
     void apply(const Record& record);
 
-    // The process as of now, created (comm ":PID", maps_incomplete) when never heard of.
+    // The process as of now, created (comm ":PID", maps_incomplete) when never heard of. Lives until the next call of
+    // apply(), process() or forget_exited_before().
     [[nodiscard]] Process& process(Pid pid);
     [[nodiscard]] const Process* find(Pid pid) const;
-    // The thread's own name, else its process's. The view lives until the next apply().
+    // The thread's own name, else its process's; empty where neither is known. The view lives as long.
     [[nodiscard]] std::string_view comm(Pid pid, Tid tid) const;
     // Path of a cgroup relative to its hierarchy's root ("/system.slice/x.service"); empty where unknown.
     [[nodiscard]] std::string_view cgroup_path(CgroupId id) const;
 
     // The Dso that stands for the kernel and all modules.
     [[nodiscard]] const DsoRef& kernel() const { return kernel_; }
+    // Its file is open (or known to be of no use): the listener need not hear of it again.
+    void mark_opened(const Dso& dso);
 
     // Exited processes stay until this is called with a later time: samples of their last moments may still come.
     void forget_exited_before(MonotonicTime time);
@@ -114,32 +82,103 @@ public:
     void mark_all_suspect();
 
     [[nodiscard]] std::size_t process_count() const { return processes_.size(); }
-    [[nodiscard]] std::size_t dso_count() const { return dsos_.size(); }
+    [[nodiscard]] std::size_t thread_count() const { return threads_.size(); }  // with a name of their own
+    [[nodiscard]] std::size_t dso_count() const { return dsos_.size(); }        // anonymous ones not counted
+    // Processes, mappings, thread names and cgroups that a limit cost.
     [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+    [[nodiscard]] std::uint64_t dsos_forgotten() const { return dsos_forgotten_; }
 
-    // The live processes whose state a capture must hold before their first sample in it.
+    // The processes whose state a capture must hold before their first sample in it, the just exited included.
     template <class Visit>
     void for_each(Visit&& visit) const {
-        for (const auto& [pid, process] : processes_) visit(*process);
+        for (const auto& [pid, entry] : processes_) visit(static_cast<const Process&>(*entry));
     }
 
 private:
+    struct Entry : Process {
+        std::uint64_t last_used = 0;  // of clock_
+        std::uint32_t life = 0;       // unique; unlike the epoch it survives exec
+        std::uint32_t threads = 0;    // of threads_ that belong to this life
+        bool main_exited = false;
+        bool heard = false;  // a side-band record named it
+        DsoRef anonymous;    // all code of this image without a file
+    };
     struct Thread {
         Pid pid{};
+        std::uint32_t life = 0;
         std::string comm;
     };
-    DsoRef intern(const MmapRecord& mmap);
+    struct Cgroup {
+        std::string path;
+        mutable std::uint64_t last_used = 0;
+    };
+
+    // What tells Dsos apart. The kernel records a build-id only when the page of the note was resident, so one file may
+    // come with and without it: that makes two Dsos, and consumers that open the file find out that they are one.
+    struct DsoKey {
+        DsoKind kind = DsoKind::kFile;
+        std::string_view path;
+        BuildId build_id;
+        std::uint32_t major = 0;
+        std::uint32_t minor = 0;
+        std::uint64_t inode = 0;
+        std::uint64_t inode_generation = 0;
+
+        friend bool operator==(const DsoKey&, const DsoKey&) = default;
+    };
+    struct DsoHash {
+        using is_transparent = void;
+        using is_avalanching = void;
+        std::size_t operator()(const DsoKey& key) const noexcept;
+        std::size_t operator()(const DsoRef& dso) const noexcept { return (*this)(key_of(*dso)); }
+    };
+    struct DsoEqual {
+        using is_transparent = void;
+        bool operator()(const DsoKey& a, const DsoRef& b) const noexcept { return a == key_of(*b); }
+        bool operator()(const DsoRef& a, const DsoKey& b) const noexcept { return key_of(*a) == b; }
+        bool operator()(const DsoRef& a, const DsoRef& b) const noexcept { return key_of(*a) == key_of(*b); }
+    };
+    struct DsoState {
+        bool opened = false;
+        std::uint8_t retries = kDsoRetries;
+        Pid last_pid{};  // the process it was announced for last
+    };
+    [[nodiscard]] static DsoKey key_of(const Dso& dso);
+
+    void apply_comm(const CommRecord& comm);
+    void apply_task(const TaskRecord& task);
+    void apply_mmap(const MmapRecord& mmap);
+    void apply_cgroup(const CgroupRecord& cgroup);
+    void fork_process(const TaskRecord& task);
+    void exit_task(const TaskRecord& task);
+    void finish_snapshot();
+
+    Entry* lookup(Pid pid) const;
+    Entry& create(Pid pid);
+    Entry& named_by_record(Pid pid, Tid tid);
+    Thread* name_thread(Entry& entry, Tid tid);
+    void drop_thread(Tid tid, Pid pid);
+    void sweep_threads();
+    void make_room_for_process();
+    void make_room_for_cgroup();
+    [[nodiscard]] DsoRef dso_of(const MmapRecord& mmap, Entry& entry);
+    [[nodiscard]] DsoRef anonymous_dso(Entry& entry);
+    [[nodiscard]] DsoRef intern(const DsoKey& key, Pid pid);
 
     ProcessLimits limits_;
     DsoListener* listener_;
     DsoRef kernel_;
-    boost::unordered_flat_map<Pid, std::unique_ptr<Process>> processes_;
-    boost::unordered_flat_map<Tid, Thread> threads_;
-    boost::unordered_flat_map<CgroupId, std::string> cgroups_;
-    boost::unordered_flat_map<std::string, DsoRef> dsos_;  // key: kind, path, build-id or device and inode, pid
+    boost::unordered_flat_map<Pid, std::unique_ptr<Entry>> processes_;
+    boost::unordered_flat_map<Tid, Thread> threads_;  // all but main threads
+    boost::unordered_flat_map<CgroupId, Cgroup> cgroups_;
+    boost::unordered_flat_map<DsoRef, DsoState, DsoHash, DsoEqual> dsos_;
+    std::size_t dsos_checked_at_ = 0;  // the size from which on the unused are looked for
+    std::uint64_t clock_ = 0;          // counts side-band records; the time of last_used
     std::uint32_t next_epoch_ = 1;
+    std::uint32_t next_life_ = 1;
     std::uint32_t next_dso_ = 1;
     std::uint64_t dropped_ = 0;
+    std::uint64_t dsos_forgotten_ = 0;
 };
 
 }  // namespace perfvigil::collector
