@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "base/build_id.hpp"
 #include "base/error.hpp"
+#include "collector/capture_features.hpp"
 #include "collector/host_facts.hpp"
 #include "collector/stream.hpp"
 
@@ -27,13 +27,6 @@ struct CaptureCounts {
     std::uint64_t unknown_ids = 0;
     std::uint64_t out_of_order = 0;  // records that the file's rounds could not put in order
     std::map<std::uint32_t, std::uint64_t> by_type;
-};
-
-struct CaptureBuildId {
-    BuildId build_id;
-    Pid pid{};  // -1: kernel or any
-    std::uint16_t misc = 0;
-    std::string path;
 };
 
 class CaptureReader final : public RecordSource {

@@ -24,9 +24,6 @@ struct CaptureOptions {
     std::string command_line;   // feature CMDLINE
 };
 
-// Position of our own section among the header features; perf passes over bits it does not know.
-inline constexpr unsigned kHostFactsFeature = 200;
-
 class CaptureWriter {
 public:
     // `processes` is the table that the stream has been applied to, up to date when write() is called.
