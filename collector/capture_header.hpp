@@ -31,7 +31,7 @@ inline constexpr std::size_t kAttrEntrySize = kStoredAttrSize + 16;  // of our o
 inline constexpr std::size_t kFeatureTableEntrySize = 16;
 
 // Header features by their bit.
-enum Feature : unsigned {
+enum HeaderFeature : unsigned {
     kFeatureTracingData = 1,
     kFeatureBuildId = 2,
     kFeatureHostname = 3,
