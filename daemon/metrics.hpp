@@ -47,7 +47,7 @@ struct OverheadNumbers {
 };
 
 struct BudgetUse {
-    std::string_view resource;  // "cpu", "memory", "store"
+    std::string_view resource;  // a literal: "cpu", "memory", "store"
     double used = 0;            // in the unit of `allowed`
     double allowed = 0;         // 0: no limit, nothing is published
 };
@@ -114,14 +114,13 @@ public:
     // Replaces what was set before; counters in it are cumulative and never fall.
     void set(DaemonNumbers numbers);
 
-    // Prometheus text format 0.0.4, UTF-8.
+    // Prometheus text format 0.0.4, UTF-8 (protocol::kMetricsType).
     [[nodiscard]] std::string exposition() const;
 
+    struct State;  // metrics_state.hpp
+
 private:
-    struct State;
     std::unique_ptr<State> state_;
 };
-
-inline constexpr std::string_view kExpositionContentType = "text/plain; version=0.0.4; charset=utf-8";
 
 }  // namespace perfvigil::daemon
