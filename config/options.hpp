@@ -46,8 +46,8 @@ struct CaptureOptions {
 
 struct ListenOptions {
     bool enabled = true;
-    std::string address = "127.0.0.1";  // numeric
-    std::uint16_t port = 9909;          // 0: any free one, said in the log
+    std::string address = "127.0.0.1";       // numeric
+    std::uint16_t port = 9909;               // 0: any free one, said in the log
     std::vector<std::string> allowed_hosts;  // values of the Host header beside loopback names
     bool allow_remote = false;               // an address that other hosts can reach; needs a token
     std::string token_file;                  // requests over TCP must carry its content as a bearer token; empty: none
@@ -55,16 +55,17 @@ struct ListenOptions {
 
 struct SocketOptions {
     std::string control = "/run/perfvigil/control.sock";
-    std::string group;           // owner group of the socket; empty: the daemon's own
+    std::string group;  // owner group of the socket; empty: the daemon's own
     std::uint32_t mode = 0660;
 };
 
-// How many series of names from outside may exist, and from which share of time on (DESIGN "Metrics").
+// How many series of names from outside may exist, and from which weight on (DESIGN "Metrics").
 struct MetricsOptions {
     std::uint32_t functions = 100;
     std::uint32_t dsos = 100;
     std::uint32_t units = 100;
-    double threshold = 0.001;  // share of the host's CPU time in a slice from which a name may get a series
+    double threshold = 0.001;  // share of the busy CPU time, over some minutes, from which a name may get a series
+    bool timestamps = false;   // samples of the exposition carry the end of their slice
 };
 
 struct BudgetOptions {
