@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/api.hpp"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <optional>
+
+#include "analyzer/profile_codec.hpp"
+#include "analyzer/report.hpp"
+#include "base/text.hpp"
+#include "base/time_text.hpp"
+#include "config/values.hpp"
+#include "daemon/protocol.hpp"
+
+namespace perfvigil::daemon::api {
+namespace {
+
+namespace json = boost::json;
+namespace field = protocol::field;
+
+constexpr std::size_t kDefaultWindows = 100;
+constexpr std::size_t kMaxWindows = 10000;
+constexpr std::size_t kMaxTop = 100000;
+constexpr std::size_t kMaxWidth = 1000;
+
+bool same_letters(std::string_view a, std::string_view b) {
+    const auto lower = [](unsigned char c) { return c >= 'A' && c <= 'Z' ? static_cast<unsigned char>(c + 32) : c; };
+    return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+// nullopt: absent. Sent twice counts as wrong: which of the two a proxy saw is anybody's guess.
+std::optional<std::string_view> header(const Request& request, std::string_view name) {
+    std::optional<std::string_view> found;
+    for (const auto& one : request.headers) {
+        if (!same_letters(one.name, name)) continue;
+        if (found) return std::string_view("\x01");
+        found = one.value;
+    }
+    return found;
+}
+
+Response text(unsigned status, std::string_view body) {
+    return {.status = status, .content_type = protocol::kTextType, .body = std::string(body) + "\n"};
+}
+
+// Answers of /v1 are read by programs, the others by people.
+Response refuse(const Request& request, unsigned status, std::string why) {
+    if (!request.target.starts_with("/v1/")) return text(status, why);
+    return {.status = status,
+            .content_type = protocol::kJsonType,
+            .body = json::serialize(json::object{{field::kError, escape(why)}}) + "\n"};
+}
+
+// "Host: localhost:9909" names this host itself, or a name that the configuration allows. A page from elsewhere that
+// makes its own name resolve to 127.0.0.1 sends that name here.
+bool host_allowed(std::string_view host, const Rules& rules) {
+    if (host.starts_with('[')) {
+        const auto end = host.find(']');
+        if (end == std::string_view::npos) return false;
+        const auto rest = host.substr(end + 1);
+        if (!rest.empty() && (rest.front() != ':' || !parse_number<std::uint16_t>(rest.substr(1)))) return false;
+        host = host.substr(1, end - 1);
+    } else if (const auto colon = host.find(':'); colon != std::string_view::npos) {
+        if (!parse_number<std::uint16_t>(host.substr(colon + 1))) return false;
+        host = host.substr(0, colon);
+    }
+    if (same_letters(host, "localhost") || config::is_loopback(std::string(host))) return true;
+    return std::ranges::any_of(rules.allowed_hosts, [&](const auto& allowed) { return same_letters(allowed, host); });
+}
+
+// Takes the same time for every wrong token of one length.
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    unsigned difference = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        difference |= static_cast<unsigned>(static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]));
+    }
+    return difference == 0;
+}
+
+std::optional<Response> turn_away(const Request& request, const Rules& rules) {
+    if (request.door != Door::kTcp) return std::nullopt;
+    const auto host = header(request, "Host");
+    if (!host) return refuse(request, 400, "the request has no Host header");
+    if (!host_allowed(*host, rules)) {
+        return refuse(request, 421, "this host is not called " + escape(*host) + " here; see listen.allowed_hosts");
+    }
+    if (const auto site = header(request, "Sec-Fetch-Site"); site && *site != "same-origin" && *site != "none") {
+        return refuse(request, 403, "requests from other sites are refused");
+    }
+    if (!rules.token.empty()) {
+        constexpr std::string_view kBearer = "Bearer ";
+        const auto given = header(request, "Authorization").value_or("");
+        const bool bearer = given.size() > kBearer.size() && same_letters(given.substr(0, kBearer.size()), kBearer);
+        if (!bearer || !equal_in_constant_time(given.substr(kBearer.size()), rules.token)) {
+            auto response = refuse(request, 401, "the token of listen.token_file is needed");
+            response.headers.emplace_back("WWW-Authenticate", "Bearer");
+            return response;
+        }
+    }
+    return std::nullopt;
+}
+
+using Parameters = std::vector<std::pair<std::string_view, std::string_view>>;
+
+Parameters parameters_of(std::string_view query) {
+    Parameters all;
+    for (auto piece : split(query, '&')) {
+        const auto name = next_piece(piece, '=');
+        all.emplace_back(name, piece);
+    }
+    return all;
+}
+
+// A number from the query, or the sentence that refuses it.
+Result<std::size_t> number_parameter(std::string_view name, std::string_view value, std::size_t max) {
+    const auto number = parse_number<std::size_t>(value);
+    if (number && *number <= max) return *number;
+    return fail(ErrorCode::kInvalid, std::string(name) + " must be a number up to " + std::to_string(max));
+}
+
+Error unknown_parameter(std::string_view name) { return {ErrorCode::kInvalid, 0, "unknown parameter " + escape(name)}; }
+
+json::object window_json(const Window& window) {
+    const auto& info = window.info;
+    return {{field::kId, info.id},
+            {field::kStart, iso_time(info.start)},
+            {field::kEnd, iso_time(info.end)},
+            {field::kDurationSeconds, to_seconds(info.duration)},
+            {field::kSamples, info.samples},
+            {field::kLost, info.lost},
+            {field::kBytes, info.bytes},
+            {field::kPartial, info.partial},
+            {field::kStored, window.in_memory == nullptr}};
+}
+
+Response windows(const Request& request, const Parameters& parameters, Source& source) {
+    std::size_t limit = kDefaultWindows;
+    for (const auto& [name, value] : parameters) {
+        if (name != "limit") return refuse(request, 400, unknown_parameter(name).message);
+        const auto number = number_parameter(name, value, kMaxWindows);
+        if (!number) return refuse(request, 400, number.error().message);
+        limit = *number;
+    }
+    const auto catalog = source.catalog();
+    json::array list;
+    for (auto window = catalog->rbegin(); window != catalog->rend() && list.size() < limit; ++window) {
+        list.push_back(window_json(**window));
+    }
+    const json::object out{{field::kWindowList, std::move(list)}, {field::kTotal, catalog->size()}};
+    return {.content_type = protocol::kJsonType, .body = json::serialize(out) + "\n"};
+}
+
+struct ReportParameters {
+    bool as_json = false;
+    bool top_given = false;
+    analyzer::ReportOptions options;
+};
+
+Result<ReportParameters> report_parameters(const Parameters& parameters) {
+    ReportParameters result;
+    for (const auto& [name, value] : parameters) {
+        if (name == "format") {
+            if (value != "text" && value != "json") return fail(ErrorCode::kInvalid, "format must be text or json");
+            result.as_json = value == "json";
+        } else if (name == "idle") {
+            if (value != "true" && value != "false") return fail(ErrorCode::kInvalid, "idle must be true or false");
+            result.options.idle = value == "true" ? analyzer::IdleRows::kInclude : analyzer::IdleRows::kExclude;
+        } else if (name == "top" || name == "width") {
+            const auto number = number_parameter(name, value, name == "top" ? kMaxTop : kMaxWidth);
+            if (!number) return fail(number.error());
+            (name == "top" ? result.options.top : result.options.width) = *number;
+            result.top_given = result.top_given || name == "top";
+        } else {
+            return fail(unknown_parameter(name));
+        }
+    }
+    // Programs get every row unless they ask for fewer.
+    if (result.as_json && !result.top_given) result.options.top = 0;
+    return result;
+}
+
+Response report(const Request& request, Bytes encoded, const Parameters& parameters) {
+    const auto wanted = report_parameters(parameters);
+    if (!wanted) return refuse(request, 400, wanted.error().message);
+    const auto profile = analyzer::decode_profile(encoded);
+    if (!profile) return refuse(request, 500, "the stored profile cannot be read: " + profile.error().message);
+    if (wanted->as_json) {
+        return {.content_type = protocol::kJsonType, .body = analyzer::report_json(*profile, wanted->options)};
+    }
+    return {.content_type = protocol::kTextType, .body = analyzer::report_text(*profile, wanted->options)};
+}
+
+// "{id|latest}/report" or "{id|latest}/profile".
+Response window(const Request& request, std::string_view rest, const Parameters& parameters, Source& source) {
+    const auto id = next_piece(rest, '/');
+    if (rest != protocol::kReport && rest != protocol::kProfile) return refuse(request, 404, "no such path");
+    const auto catalog = source.catalog();
+    std::shared_ptr<const Window> found;
+    if (id == protocol::kLatest) {
+        if (catalog->empty()) return refuse(request, 404, "no window is complete yet");
+        found = catalog->back();
+    } else if (is_window_id(id)) {
+        found = find_window(*catalog, id);
+    }
+    if (found == nullptr) return refuse(request, 404, "there is no window " + escape(id));
+    auto encoded = source.encoded_profile(*found);
+    if (!encoded) {
+        const bool gone = encoded.error().code == ErrorCode::kNotFound;
+        return refuse(request, gone ? 404 : 500, encoded.error().message);
+    }
+    if (rest == protocol::kReport) return report(request, *encoded, parameters);
+    if (!parameters.empty()) return refuse(request, 400, unknown_parameter(parameters.front().first).message);
+    return {.content_type = protocol::kProfileType,
+            .body = std::string(reinterpret_cast<const char*>(encoded->data()), encoded->size())};
+}
+
+Response route(const Request& request, Source& source) {
+    std::string_view query = request.target;
+    const auto path = next_piece(query, '?');
+    if (path == protocol::kMetrics) return {.content_type = protocol::kMetricsType, .shared_body = source.exposition()};
+    if (path == protocol::kHealthz || path == protocol::kReadyz) {
+        const auto why = path == protocol::kHealthz ? source.unhealthy() : source.not_ready();
+        return why.empty() ? text(200, "ok") : text(503, why);
+    }
+    constexpr std::string_view kInner = "/v1/";
+    if (!path.starts_with(kInner)) return refuse(request, 404, "no such path");
+    if (request.door != Door::kControl) return refuse(request, 403, "served on the control socket only");
+    const auto parameters = parameters_of(query);
+    if (path == protocol::kStatus) return {.content_type = protocol::kJsonType, .body = source.status_json()};
+    if (path == protocol::kWindows) return windows(request, parameters, source);
+    const std::string below = std::string(protocol::kWindows) + "/";
+    if (path.starts_with(below)) return window(request, path.substr(below.size()), parameters, source);
+    return refuse(request, 404, "no such path");
+}
+
+}  // namespace
+
+Response respond(const Request& request, const Rules& rules, Source& source) {
+    Response response;
+    if (auto refused = turn_away(request, rules)) {
+        response = std::move(*refused);
+    } else if (request.method != "GET" && request.method != "HEAD") {
+        response = refuse(request, 405, "only GET and HEAD are answered");
+        response.headers.emplace_back("Allow", "GET, HEAD");
+    } else {
+        response = route(request, source);
+    }
+    response.headers.emplace_back("X-Content-Type-Options", "nosniff");
+    response.headers.emplace_back("Cache-Control", "no-store");
+    return response;
+}
+
+Response refusal(unsigned status, std::string why) { return text(status, why); }
+
+}  // namespace perfvigil::daemon::api

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/window_info.hpp"
+
+#include <algorithm>
+
+namespace perfvigil::daemon {
+
+WindowInfo describe(const analyzer::Profile& profile, std::uint64_t bytes) {
+    WindowInfo info{.id = profile.id,
+                    .start = profile.start,
+                    .end = profile.end,
+                    .duration = profile.duration,
+                    .bytes = bytes,
+                    .partial = profile.partial};
+    for (const auto& event : profile.events) {
+        info.samples += event.samples;
+        info.lost += event.lost;
+    }
+    return info;
+}
+
+bool is_window_id(std::string_view id) {
+    constexpr std::string_view kForm = "00000000T000000Z";  // 0: any digit
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (id.size() < kForm.size()) return false;
+    for (std::size_t i = 0; i < kForm.size(); ++i) {
+        if (kForm[i] == '0' ? !is_digit(id[i]) : id[i] != kForm[i]) return false;
+    }
+    const auto rest = id.substr(kForm.size());
+    if (rest.empty()) return true;
+    return rest.front() == '-' && rest.size() >= 2 && rest.size() <= 6 && std::ranges::all_of(rest.substr(1), is_digit);
+}
+
+std::shared_ptr<const Window> find_window(const Catalog& catalog, std::string_view id) {
+    const auto found = std::ranges::find_if(catalog, [&](const auto& window) { return window->info.id == id; });
+    return found == catalog.end() ? nullptr : *found;
+}
+
+}  // namespace perfvigil::daemon
