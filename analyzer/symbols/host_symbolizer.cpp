@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/symbols/host_symbolizer.hpp"
+
+#include <array>
+#include <chrono>
+
+#include "analyzer/symbols/perf_map_file.hpp"
+#include "analyzer/symbols/vdso_image.hpp"
+#include "base/fd.hpp"
+
+namespace perfvigil::analyzer {
+namespace {
+
+constexpr std::chrono::seconds kRetryPending{1};
+constexpr std::chrono::seconds kRetryMissing{10};
+constexpr std::chrono::seconds kRereadPerfMap{5};
+constexpr std::size_t kMaxPerfMap = 64U << 20;
+constexpr std::size_t kMaxReadings = 4;  // of one perf map in one window
+constexpr std::uint64_t kKeepMapWindows = 3;
+constexpr std::string_view kJitDso = "[jit]";
+
+Symbol unknown(UnknownReason reason, std::string_view dso) {
+    return {.name = {}, .dso = dso, .start = 0, .size = 0, .reason = reason};
+}
+
+// The legacy page has three entries, 1 KiB apart (arch/x86/entry/vsyscall/vsyscall_emu_64.S).
+Symbol resolve_vsyscall(std::uint64_t address) {
+    constexpr std::string_view kDso = "[vsyscall]";
+    constexpr std::uint64_t kPage = 0xffffffffff600000U;
+    constexpr std::uint64_t kStride = 1024;
+    constexpr std::array<std::string_view, 3> kNames{"vgettimeofday", "vtime", "vgetcpu"};
+    const auto index = (address - kPage) / kStride;
+    if (address < kPage || index >= kNames.size()) return unknown(UnknownReason::kOutsideSymbols, kDso);
+    return {.name = kNames[index], .dso = kDso, .start = kPage + index * kStride, .size = kStride};
+}
+
+KernelNames kernel_names(const HostSymbolizerOptions& options, const ThisHost& host, const Clock& clock) {
+    if (options.origin == Origin::kLive) return KernelNames(options.kallsyms, clock);
+    return KernelNames(options.kallsyms, clock, host, options.capture_host);
+}
+
+UnknownReason reason_of(const Error& error) {
+    if (error.code == ErrorCode::kInvalid) return UnknownReason::kBuildIdMismatch;
+    return error.code == ErrorCode::kBusy ? UnknownReason::kPending : UnknownReason::kNoFile;
+}
+
+}  // namespace
+
+HostSymbolizer::HostSymbolizer(HostSymbolizerOptions options, FileSource& files, SymbolChild& child, const Clock& clock)
+    : options_(std::move(options)),
+      files_(files),
+      child_(child),
+      clock_(clock),
+      host_(options_.this_host ? *options_.this_host : read_this_host(clock)),
+      kernel_(kernel_names(options_, host_, clock)),
+      tables_(child, options_.table_bytes) {
+    for (const auto& known : options_.build_ids) build_ids_.emplace(known.path, known.build_id);
+    options_.build_ids.clear();
+}
+
+HostSymbolizer::~HostSymbolizer() = default;
+
+Symbol HostSymbolizer::resolve(const collector::DsoRef& dso, std::uint64_t offset) {
+    switch (dso->kind) {
+        case collector::DsoKind::kKernel: return kernel_.resolve(RuntimeAddress{offset});
+        case collector::DsoKind::kFile: return resolve_file(*dso, offset);
+        case collector::DsoKind::kVdso: return resolve_vdso(*dso, offset);
+        case collector::DsoKind::kVsyscall: return resolve_vsyscall(offset);
+        case collector::DsoKind::kAnonymous: return resolve_anonymous(*dso, offset);
+        // Copies of single instructions, run out of line for a probe: the page has no functions.
+        case collector::DsoKind::kUprobes: return unknown(UnknownReason::kNoSymbols, "[uprobes]");
+    }
+    return unknown(UnknownReason::kUnmapped, "[unknown]");
+}
+
+void HostSymbolizer::begin_window() {
+    ++window_;
+    kernel_.begin_window();
+    tables_.begin_window(window_);
+    boost::unordered::erase_if(
+        dsos_, [&](const auto& dso) { return window_ - dso.second->last_used > options_.forget_after_windows; });
+}
+
+std::vector<collector::Degraded> HostSymbolizer::degraded() const {
+    std::vector<collector::Degraded> all;
+    if (kernel_.degraded()) all.push_back(*kernel_.degraded());
+    if (const auto& error = tables_.child_error()) {
+        all.push_back({.reason = "no_symbol_child",
+                       .detail = "User functions have no names: " + error->message + ".",
+                       .remedy = "Install perfvigil-symbols beside this program, where the package puts it."});
+    }
+    return all;
+}
+
+HostSymbolizer::State& HostSymbolizer::state_of(const collector::Dso& dso) {
+    auto& state = dsos_[dso.id];
+    if (state == nullptr) {
+        state = std::make_unique<State>();
+        state->path = dso.path;
+    }
+    state->last_used = window_;
+    return *state;
+}
+
+bool HostSymbolizer::due(const State& state) const {
+    return !state.tried || (state.retry_at != MonotonicTime{} && clock_.monotonic() >= state.retry_at);
+}
+
+void HostSymbolizer::give_up(State& state, UnknownReason reason) {
+    state.tried = true;
+    state.reason = reason;
+    state.retry_at = {};
+    if (reason == UnknownReason::kPending) state.retry_at = clock_.monotonic() + kRetryPending;
+    if (reason == UnknownReason::kNoFile) state.retry_at = clock_.monotonic() + kRetryMissing;
+}
+
+// --- files
+
+Symbol HostSymbolizer::resolve_file(const collector::Dso& dso, std::uint64_t offset) {
+    State& state = state_of(dso);
+    auto table = state.table.lock();
+    if (table == nullptr) {
+        // A table that was evicted is read again: its Dso has been tried, but nothing stood in the way.
+        if (due(state) || state.reason == UnknownReason::kNone) load_file(dso, state);
+        table = state.table.lock();
+    }
+    if (table == nullptr) return unknown(state.reason, state.path);
+    table->last_used = window_;
+    return name_in(state, *table, offset);
+}
+
+Symbol HostSymbolizer::name_in(State& state, const FileTable& table, std::uint64_t offset) const {
+    if (!table.symbols || table.reason != UnknownReason::kNone) return unknown(table.reason, state.path);
+    if (const auto function = table.symbols->find(FileOffset{offset})) {
+        return {.name = function->name, .dso = state.path, .start = function->start.value, .size = function->size};
+    }
+    // With the dynamic symbols alone a gap says that the file is stripped, no more.
+    return unknown(table.symbols->has_symtab() ? UnknownReason::kOutsideSymbols : UnknownReason::kNoSymbols,
+                   state.path);
+}
+
+void HostSymbolizer::load_file(const collector::Dso& dso, State& state) {
+    auto reason = UnknownReason::kNone;
+    const auto table = table_for(dso, reason);
+    if (table == nullptr) return give_up(state, reason);
+    state.tried = true;
+    state.reason = UnknownReason::kNone;
+    state.table = table;
+    files_.release(dso);
+}
+
+const BuildId& HostSymbolizer::wanted_build_id(const collector::Dso& dso) const {
+    if (!dso.build_id.empty()) return dso.build_id;
+    const auto named = build_ids_.find(dso.path);
+    return named == build_ids_.end() ? dso.build_id : named->second;
+}
+
+FileTableRef HostSymbolizer::table_for(const collector::Dso& dso, UnknownReason& reason) {
+    collector::Dso wanted = dso;
+    wanted.build_id = wanted_build_id(dso);
+    if (auto known = tables_.find(wanted.build_id)) return known;
+
+    const bool by_identity = options_.origin == Origin::kCapture && wanted.build_id.empty();
+    if (by_identity && (wanted.inode == 0 || !same_boot(host_, options_.capture_host))) {
+        reason = UnknownReason::kNoFile;
+        return nullptr;
+    }
+    auto file = files_.file_of(wanted);
+    if (!file) {
+        reason = reason_of(file.error());
+        return nullptr;
+    }
+    // Written to since: it may be another file under the same inode.
+    if (by_identity && (*file)->modified >= options_.capture_host.wall_reference) {
+        reason = UnknownReason::kBuildIdMismatch;
+        return nullptr;
+    }
+    auto table = tables_.load(**file);
+    if (table == nullptr) reason = UnknownReason::kPending;
+    return table;
+}
+
+// --- vDSO
+
+Symbol HostSymbolizer::resolve_vdso(const collector::Dso& dso, std::uint64_t offset) {
+    State& state = state_of(dso);
+    const bool ours = options_.origin == Origin::kLive || same_kernel(host_, options_.capture_host);
+    if (!ours) return unknown(UnknownReason::kBuildIdMismatch, state.path);
+    if (vdso_ == nullptr && due(state)) load_vdso(state);
+    return vdso_ == nullptr ? unknown(state.reason, state.path) : name_in(state, *vdso_, offset);
+}
+
+void HostSymbolizer::load_vdso(State& state) {
+    auto image = copy_own_vdso();
+    if (!image) return give_up(state, UnknownReason::kNoFile);
+    auto symbols = child_.read(image->get());
+    if (!symbols) {
+        const bool its_fault = symbols.error().code == ErrorCode::kInvalid;
+        return give_up(state, its_fault ? UnknownReason::kUnreadable : UnknownReason::kPending);
+    }
+    vdso_ = std::make_shared<FileTable>();
+    vdso_->symbols = std::move(*symbols);
+    if (vdso_->symbols->state() != FileState::kFunctions) vdso_->reason = UnknownReason::kNoSymbols;
+}
+
+// --- code without a file
+
+Symbol HostSymbolizer::resolve_anonymous(const collector::Dso& dso, std::uint64_t offset) {
+    State& state = state_of(dso);
+    if (options_.origin == Origin::kCapture) return unknown(UnknownReason::kAnonymous, state.path);
+    auto found = find_jit(state, offset);
+    if (!found && (!state.tried || clock_.monotonic() >= state.retry_at)) {
+        load_perf_map(dso, state);
+        found = find_jit(state, offset);
+    }
+    if (found) return {.name = found->name, .dso = kJitDso, .start = found->start.value, .size = found->size};
+    return state.maps.empty() ? unknown(UnknownReason::kAnonymous, state.path)
+                              : unknown(UnknownReason::kOutsideSymbols, kJitDso);
+}
+
+std::optional<PerfMap::Function> HostSymbolizer::find_jit(const State& state, std::uint64_t address) {
+    for (auto map = state.maps.rbegin(); map != state.maps.rend(); ++map) {
+        if (auto found = (*map)->find(RuntimeAddress{address})) return found;
+    }
+    return std::nullopt;
+}
+
+void HostSymbolizer::load_perf_map(const collector::Dso& dso, State& state) {
+    state.tried = true;
+    state.retry_at = clock_.monotonic() + kRereadPerfMap;
+    if (state.maps.size() >= kMaxReadings || map_bytes_ >= options_.perf_map_bytes) return;
+    auto file = open_perf_map(dso.first_pid, options_.proc);
+    if (!file || (*file)->size == state.map_size) return;
+    auto text = read_fd((*file)->fd.get(), kMaxPerfMap);
+    if (!text) return;
+    state.map_size = (*file)->size;
+    state.maps.push_back(std::make_unique<const PerfMap>(PerfMap::parse(*text)));
+    map_bytes_ += state.maps.back()->bytes();
+}
+
+// Older readings go, and those of processes that had no sample of such code for a while; both can be read again.
+void HostSymbolizer::trim_perf_maps() {
+    map_bytes_ = 0;
+    for (auto& [id, state] : dsos_) {
+        if (state->maps.size() > 1) state->maps.erase(state->maps.begin(), state->maps.end() - 1);
+        if (window_ - state->last_used > kKeepMapWindows) {
+            state->maps.clear();
+            state->map_size = 0;
+        }
+        for (const auto& map : state->maps) map_bytes_ += map->bytes();
+    }
+}
+
+}  // namespace perfvigil::analyzer

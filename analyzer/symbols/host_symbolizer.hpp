@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Names from this host: kallsyms for the kernel, files opened in time and read by the symbol child for user code, our
+// own vDSO, perf maps for JIT code.
+//
+//   live      every Dso is of this host, now
+//   capture   a Dso gets names only from a file with its build-id; without one, only when the capture was made in this
+//             very boot and device, inode and age agree. Anything else would put this host's names on foreign
+//             addresses.
+//
+// One owner. resolve() may block at the first address of a file: on the opener, then on the symbol child, each within a
+// limit. Memory is bounded: tables in bytes, Dsos by how long they were not seen; both shrink in begin_window() only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "analyzer/symbols/file_opener.hpp"
+#include "analyzer/symbols/file_source.hpp"
+#include "analyzer/symbols/kernel_names.hpp"
+#include "analyzer/symbols/perf_map.hpp"
+#include "analyzer/symbols/symbol_child.hpp"
+#include "analyzer/symbols/symbol_tables.hpp"
+#include "analyzer/symbols/symbolizer.hpp"
+#include "analyzer/symbols/this_host.hpp"
+#include "collector/capture_reader.hpp"
+#include "collector/degraded.hpp"
+#include "collector/host_facts.hpp"
+
+namespace perfvigil::analyzer {
+
+struct HostSymbolizerOptions {
+    Origin origin = Origin::kLive;
+    // kCapture: the recording host, and the build-ids that the file names by path (perf's BUILD_ID header).
+    collector::HostFacts capture_host;
+    std::vector<collector::CaptureBuildId> build_ids;
+    std::optional<ThisHost> this_host;  // empty: asked for
+
+    std::size_t table_bytes = 256U << 20;
+    std::size_t perf_map_bytes = 128U << 20;
+    unsigned forget_after_windows = 15;  // a Dso that no sample named for so long
+    std::string kallsyms = "/proc/kallsyms";
+    std::string proc = "/proc";
+};
+
+class HostSymbolizer final : public Symbolizer {
+public:
+    HostSymbolizer(HostSymbolizerOptions options, FileSource& files, SymbolChild& child, const Clock& clock);
+    ~HostSymbolizer() override;
+
+    [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override;
+    void begin_window() override;
+
+    // Modules or BPF programs changed.
+    void note_kernel_change() { kernel_.note_change(); }
+    [[nodiscard]] const KernelSymbols* kernel_symbols() { return kernel_.symbols(); }
+    // What names have to do without so far: hidden kernel addresses, no symbol child.
+    [[nodiscard]] std::vector<collector::Degraded> degraded() const;
+
+    [[nodiscard]] std::size_t table_bytes() const { return tables_.bytes(); }
+    [[nodiscard]] std::size_t table_count() const { return tables_.count(); }
+    [[nodiscard]] std::size_t dso_count() const { return dsos_.size(); }
+
+private:
+    // What is known of one Dso.
+    struct State {
+        std::string path;  // views of it are handed out
+        std::weak_ptr<FileTable> table;
+        // Readings of the perf map, newest last: JIT code comes and goes, names of an older reading stay in use.
+        std::vector<std::unique_ptr<const PerfMap>> maps;
+        std::uint64_t map_size = 0;                   // of the file, at the last reading
+        UnknownReason reason = UnknownReason::kNone;  // while there is neither table nor map
+        MonotonicTime retry_at{};
+        bool tried = false;
+        std::uint64_t last_used = 0;
+    };
+
+    State& state_of(const collector::Dso& dso);
+    [[nodiscard]] Symbol resolve_file(const collector::Dso& dso, std::uint64_t offset);
+    [[nodiscard]] Symbol resolve_vdso(const collector::Dso& dso, std::uint64_t offset);
+    [[nodiscard]] Symbol resolve_anonymous(const collector::Dso& dso, std::uint64_t offset);
+    [[nodiscard]] Symbol name_in(State& state, const FileTable& table, std::uint64_t offset) const;
+    void load_file(const collector::Dso& dso, State& state);
+    void load_vdso(State& state);
+    void load_perf_map(const collector::Dso& dso, State& state);
+    [[nodiscard]] static std::optional<PerfMap::Function> find_jit(const State& state, std::uint64_t address);
+    void trim_perf_maps();
+    void give_up(State& state, UnknownReason reason);
+    [[nodiscard]] bool due(const State& state) const;
+    [[nodiscard]] FileTableRef table_for(const collector::Dso& dso, UnknownReason& reason);
+    [[nodiscard]] const BuildId& wanted_build_id(const collector::Dso& dso) const;
+
+    HostSymbolizerOptions options_;
+    FileSource& files_;
+    SymbolChild& child_;
+    const Clock& clock_;
+    ThisHost host_;
+    KernelNames kernel_;
+    SymbolTables tables_;
+    FileTableRef vdso_;  // kept for good, it is small
+    boost::unordered_flat_map<collector::DsoId, std::unique_ptr<State>> dsos_;
+    boost::unordered_flat_map<std::string, BuildId> build_ids_;  // of the capture, by path
+    std::size_t map_bytes_ = 0;                                  // of all perf maps
+    std::uint64_t window_ = 0;
+};
+
+}  // namespace perfvigil::analyzer

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/symbols/symbol_child.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "analyzer/symbols/child_protocol.hpp"
+
+namespace perfvigil::analyzer {
+namespace {
+
+constexpr const char* kProgramName = "perfvigil-symbols";
+
+// posix_spawn's two option objects, freed together.
+class SpawnOptions {
+public:
+    SpawnOptions() {
+        ::posix_spawn_file_actions_init(&actions_);
+        ::posix_spawnattr_init(&attributes_);
+    }
+    ~SpawnOptions() {
+        ::posix_spawn_file_actions_destroy(&actions_);
+        ::posix_spawnattr_destroy(&attributes_);
+    }
+    SpawnOptions(const SpawnOptions&) = delete;
+    SpawnOptions& operator=(const SpawnOptions&) = delete;
+
+    // A group of its own (a terminal's ^C is for the parent), no blocked and no ignored signals, one socket. What the
+    // child says goes to our standard error: it speaks only before the sandbox closes.
+    void set_up(int socket) {
+        for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) {
+            ::posix_spawn_file_actions_addopen(&actions_, fd, "/dev/null", O_RDWR, 0);
+        }
+        ::posix_spawn_file_actions_adddup2(&actions_, socket, kChildSocket);
+        sigset_t none;
+        sigset_t all;
+        sigemptyset(&none);
+        sigfillset(&all);
+        ::posix_spawnattr_setsigmask(&attributes_, &none);
+        ::posix_spawnattr_setsigdefault(&attributes_, &all);
+        ::posix_spawnattr_setpgroup(&attributes_, 0);
+        ::posix_spawnattr_setflags(&attributes_,
+                                   POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    }
+    [[nodiscard]] int spawn(const std::string& program, pid_t& pid) const {
+        std::string name = kProgramName;
+        const std::array<char*, 2> arguments{name.data(), nullptr};
+        const std::array<char*, 1> environment{nullptr};
+        return ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, arguments.data(), environment.data());
+    }
+
+private:
+    posix_spawn_file_actions_t actions_;
+    posix_spawnattr_t attributes_;
+};
+
+Result<UniqueFd> new_table() {
+    const int fd = ::memfd_create("perfvigil-symbols", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) return fail_errno(errno, "memfd_create");
+    return UniqueFd(fd);
+}
+
+// After this nobody can change or shorten the table under us, whoever still holds it.
+Result<FileSymbols> seal_and_map(const UniqueFd& table) {
+    if (::fcntl(table.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
+        return fail(ErrorCode::kInvalid, errno_error(errno, "sealing the symbol table").message);
+    }
+    auto mapped = MappedFile::map(table.get());
+    if (!mapped) return fail(std::move(mapped.error()));
+    return FileSymbols::from_mapping(std::move(*mapped));
+}
+
+}  // namespace
+
+std::string default_symbol_program() {
+    if (const char* named = ::secure_getenv("PERFVIGIL_SYMBOLS"); named != nullptr && *named != '\0') return named;
+    std::array<char, 4096> self{};
+    const auto size = ::readlink("/proc/self/exe", self.data(), self.size());
+    if (size > 0) {
+        std::string beside(self.data(), static_cast<std::size_t>(size));
+        beside.erase(beside.rfind('/') + 1);
+        beside += kProgramName;
+        if (::access(beside.c_str(), X_OK) == 0) return beside;
+    }
+#ifdef PERFVIGIL_LIBEXEC_DIR
+    return std::string(PERFVIGIL_LIBEXEC_DIR "/") + kProgramName;
+#else
+    return std::string("/usr/libexec/perfvigil/") + kProgramName;
+#endif
+}
+
+SymbolChild::SymbolChild(SymbolChildOptions options, const Clock& clock) : options_(std::move(options)), clock_(clock) {
+    if (options_.program.empty()) options_.program = default_symbol_program();
+}
+
+SymbolChild::~SymbolChild() { stop(); }
+
+Result<FileSymbols> SymbolChild::read(int fd) {
+    if (auto running = ensure_running(); !running) return fail(std::move(running.error()));
+    auto table = new_table();
+    if (!table) return fail(std::move(table.error()));
+    Result<void> done = send_request(fd, table->get());
+    if (done) done = wait_reply();
+    if (!done) return fail(std::move(done.error()).at(kProgramName));
+    return seal_and_map(*table);
+}
+
+Result<void> SymbolChild::ensure_running() {
+    if (pid_ != 0) {
+        // It may have been killed between two files (by the OOM killer, say): no fault of the next file.
+        int status = 0;
+        if (::waitpid(pid_, &status, WNOHANG) == 0) return {};
+        pid_ = 0;
+        socket_.reset();
+    }
+    if (clock_.monotonic() < not_before_) return fail(ErrorCode::kBusy, "perfvigil-symbols keeps dying; paused");
+    return start();
+}
+
+Result<void> SymbolChild::start() {
+    std::array<int, 2> pair{};
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
+        return fail_errno(errno, "socketpair");
+    }
+    UniqueFd ours(pair[0]);
+    UniqueFd theirs(pair[1]);
+    // dup2 to itself would keep the close-on-exec flag.
+    if (theirs.get() == kChildSocket) {
+        UniqueFd other(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, kChildSocket + 1));
+        if (!other) return fail_errno(errno, "F_DUPFD_CLOEXEC");
+        theirs = std::move(other);
+    }
+    SpawnOptions spawn;
+    spawn.set_up(theirs.get());
+    if (const int error = spawn.spawn(options_.program, pid_); error != 0) {
+        pid_ = 0;
+        return fail_errno(error, options_.program);
+    }
+    socket_ = std::move(ours);
+    ++counters_.started;
+    return {};
+}
+
+Result<void> SymbolChild::send_request(int file, int table) {
+    auto text = encode(SymbolRequest{
+        .id = next_request_, .max_table_bytes = options_.table_bytes, .cpu_seconds = options_.cpu_seconds});
+    const std::array<int, kRequestDescriptors> fds{file, table};
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(fds))> control{};
+    iovec part{.iov_base = text.data(), .iov_len = text.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(fds));
+    std::memcpy(CMSG_DATA(header), fds.data(), sizeof(fds));
+    ssize_t sent = 0;
+    do sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent >= 0) return {};
+    const int error = errno;
+    note_death();
+    return fail_errno(error, "sendmsg");
+}
+
+Result<void> SymbolChild::wait_reply() {
+    const auto deadline = std::chrono::steady_clock::now() + options_.time_limit;
+    pollfd waiting{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    int ready = 0;
+    do {
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        ready = ::poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    } while (ready < 0 && errno == EINTR);
+    if (ready <= 0) {
+        ++counters_.timed_out;
+        note_death();
+        return fail(ErrorCode::kInvalid, "the file took longer than its time limit");
+    }
+    std::array<std::byte, kMaxMessage> text{};
+    const auto size = ::recv(socket_.get(), text.data(), text.size(), 0);
+    const auto reply = size > 0 ? decode_reply(Bytes(text).first(static_cast<std::size_t>(size))) : std::nullopt;
+    if (!reply || reply->id != next_request_) {
+        note_death();
+        return fail(ErrorCode::kInvalid, size > 0 ? "answered nonsense" : "died of the file");
+    }
+    ++next_request_;
+    deaths_in_a_row_ = 0;
+    ++counters_.files;
+    switch (reply->status) {
+        case ReplyStatus::kWritten: return {};
+        case ReplyStatus::kTooLarge: return fail(ErrorCode::kInvalid, "the symbol table is over its size limit");
+        case ReplyStatus::kFailed: break;
+    }
+    return fail(ErrorCode::kInvalid, "the file needs more memory than its limit");
+}
+
+void SymbolChild::note_death() {
+    stop();
+    ++counters_.died;
+    ++deaths_in_a_row_;
+    // One hostile file must not delay the next good one; a child that cannot live at all must not be started forever.
+    if (deaths_in_a_row_ < 2) return;
+    auto pause = options_.first_pause;
+    for (unsigned i = 2; i < deaths_in_a_row_ && pause < options_.longest_pause; ++i) pause *= 2;
+    not_before_ = clock_.monotonic() + std::min(pause, options_.longest_pause);
+}
+
+void SymbolChild::stop() {
+    socket_.reset();
+    if (pid_ == 0) return;
+    // Between two files it holds nothing worth a farewell.
+    (void)::kill(pid_, SIGKILL);
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = 0;
+}
+
+}  // namespace perfvigil::analyzer

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Starts perfvigil-symbols, gives it one file after the other, and maps what comes back. The child may die of a file,
+// or take too long and be killed: that costs the one file, the next one gets a new child, later each time it happens in
+// a row. Blocks its caller, one owner (the analyst's thread, or the command line).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+#include "analyzer/symbols/file_symbols.hpp"
+#include "base/error.hpp"
+#include "base/fd.hpp"
+#include "base/time.hpp"
+
+namespace perfvigil::analyzer {
+
+struct SymbolChildOptions {
+    std::string program;                                // empty: default_symbol_program()
+    std::chrono::milliseconds time_limit{20'000};       // per file, then the child is killed
+    std::uint32_t cpu_seconds = 10;                     // per file, enforced by the kernel
+    std::uint64_t table_bytes = 256U << 20;             // per file
+    Nanoseconds first_pause = std::chrono::seconds(1);  // after the second death in a row; doubled each further time
+    Nanoseconds longest_pause = std::chrono::minutes(5);
+};
+
+// $PERFVIGIL_SYMBOLS, else perfvigil-symbols beside the running program, else in the libexec folder it was built for.
+[[nodiscard]] std::string default_symbol_program();
+
+class SymbolChild {
+public:
+    struct Counters {
+        std::uint64_t started = 0;
+        std::uint64_t died = 0;       // of a file, by its own fault
+        std::uint64_t timed_out = 0;  // killed by us
+        std::uint64_t files = 0;      // answered
+    };
+
+    SymbolChild(SymbolChildOptions options, const Clock& clock);
+    ~SymbolChild();
+    SymbolChild(const SymbolChild&) = delete;
+    SymbolChild& operator=(const SymbolChild&) = delete;
+
+    // The functions of the regular file behind `fd`, which stays the caller's. kInvalid: this file's own fault (it
+    // ended the child, went over a limit, made it answer nonsense), asking again is useless. kBusy: no child may be
+    // started yet. Anything else: the child cannot be started or fed, whatever the file.
+    [[nodiscard]] Result<FileSymbols> read(int fd);
+
+    [[nodiscard]] const Counters& counters() const { return counters_; }
+    [[nodiscard]] pid_t pid() const { return pid_; }  // 0: none is running
+
+private:
+    [[nodiscard]] Result<void> ensure_running();
+    [[nodiscard]] Result<void> start();
+    [[nodiscard]] Result<void> send_request(int file, int table);
+    [[nodiscard]] Result<void> wait_reply();
+    void note_death();
+    void stop();
+
+    SymbolChildOptions options_;
+    const Clock& clock_;
+    UniqueFd socket_;
+    pid_t pid_ = 0;
+    std::uint64_t next_request_ = 1;
+    unsigned deaths_in_a_row_ = 0;
+    MonotonicTime not_before_{};
+    Counters counters_;
+};
+
+}  // namespace perfvigil::analyzer

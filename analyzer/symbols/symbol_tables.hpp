@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The symbol tables of files, one per file however many paths and processes it has, read by the symbol child on demand.
+// Bounded in bytes; the least recently used go, but only at begin_window(), for names are views into them. A file that
+// could not be read is remembered as such: it must not end the child again and again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "analyzer/symbols/file_source.hpp"
+#include "analyzer/symbols/file_symbols.hpp"
+#include "analyzer/symbols/symbol_child.hpp"
+#include "analyzer/symbols/symbolizer.hpp"
+#include "base/build_id.hpp"
+
+namespace perfvigil::analyzer {
+
+struct FileTable {
+    std::optional<FileSymbols> symbols;  // empty: `reason` says why
+    UnknownReason reason = UnknownReason::kNone;
+    std::uint64_t last_used = 0;  // number of the window
+
+    [[nodiscard]] std::size_t bytes() const { return symbols ? symbols->bytes() : 0; }
+};
+using FileTableRef = std::shared_ptr<FileTable>;
+
+class SymbolTables {
+public:
+    SymbolTables(SymbolChild& child, std::size_t max_bytes) : child_(child), max_bytes_(max_bytes) {}
+
+    // What is known of the file with this build-id; null when nothing is.
+    [[nodiscard]] FileTableRef find(const BuildId& build_id);
+    // Reads the file unless the same one was read before. Null: the child is not to be had now, ask again later.
+    [[nodiscard]] FileTableRef load(const OpenedFile& file);
+
+    // Tables over the limit go, those not used for the longest time first. `window` numbers what follows.
+    void begin_window(std::uint64_t window);
+
+    [[nodiscard]] std::size_t bytes() const;
+    [[nodiscard]] std::size_t count() const { return tables_.size(); }
+    [[nodiscard]] const std::optional<Error>& child_error() const { return child_error_; }
+
+private:
+    static constexpr std::size_t kMaxTables = 16384;
+    FileTableRef use(FileTableRef table);
+    [[nodiscard]] FileTableRef read(const OpenedFile& file);
+
+    SymbolChild& child_;
+    std::size_t max_bytes_;
+    std::uint64_t window_ = 0;
+    // By build-id (hex) or, where the file has none, by device, inode, size and time.
+    boost::unordered_flat_map<std::string, FileTableRef> tables_;
+    std::optional<Error> child_error_;  // why the child cannot be started
+};
+
+}  // namespace perfvigil::analyzer

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The vDSO: code that the kernel maps into every process, the same image in all of one ABI. It has no file, so ours is
+// copied into one.
+#pragma once
+
+#include "base/error.hpp"
+#include "base/fd.hpp"
+
+namespace perfvigil::analyzer {
+
+// A memfd with this process's own vDSO. kNotFound: the kernel maps none.
+[[nodiscard]] Result<UniqueFd> copy_own_vdso();
+
+}  // namespace perfvigil::analyzer
