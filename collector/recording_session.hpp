@@ -28,23 +28,28 @@ namespace perfvigil::collector {
 struct SessionCounters {
     std::uint64_t records = 0;
     std::uint64_t samples = 0;
-    std::uint64_t lost_sample_records = 0;     // PERF_RECORD_LOST in sample rings
+    std::uint64_t lost_sample_records = 0;     // records lost in sample rings, by their PERF_RECORD_LOST
     std::uint64_t lost_side_band_records = 0;  // … in side-band rings
     std::uint64_t late_records = 0;            // before a cut already made
     std::uint64_t malformed_records = 0;
     std::uint64_t unknown_ids = 0;
-    std::uint64_t duplicate_samples = 0;       // discarded while two generations overlapped
-    std::uint64_t resyncs = 0;                 // /proc read again after side-band loss
+    std::uint64_t duplicate_samples = 0;  // discarded while two generations overlapped
+    std::uint64_t resyncs = 0;            // /proc read again after side-band loss
     std::uint64_t cpus_gone = 0;
     std::uint64_t cpus_back = 0;
-    std::uint64_t ring_bytes = 0;              // now, all rings
+    std::uint64_t ring_bytes = 0;  // now, all rings
 };
+
+class EventKernel;
 
 class RecordingSession final : public RecordSource {
 public:
     // Opens everything (disabled), tries the fallbacks of FACTS §3 and reports each step in degraded(). The error
     // names the first thing that made recording impossible, with its remedy.
     [[nodiscard]] static Result<std::unique_ptr<RecordingSession>> open(RecordingOptions options, const Clock& clock);
+    // The same against another kernel, which must outlive the session.
+    [[nodiscard]] static Result<std::unique_ptr<RecordingSession>> open(RecordingOptions options, const Clock& clock,
+                                                                        EventKernel& kernel);
     ~RecordingSession() override;
 
     // Enables the events; reads /proc for what already runs. Called once.

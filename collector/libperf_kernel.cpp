@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The real kernel, through libperf 6.1: one evlist per CPU and ring. What libperf does not offer decides the shape:
+// opening is all-or-nothing per event, an evlist is mapped once, no file descriptor and no ioctl is exported, so ids
+// and lost counts come from perf_evsel__read, and close-on-exec is set afterwards.
+#include <linux/perf_event.h>
+#include <perf/core.h>
+#include <perf/cpumap.h>
+#include <perf/event.h>
+#include <perf/evlist.h>
+#include <perf/evsel.h>
+#include <perf/mmap.h>
+#include <perf/threadmap.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdarg>
+#include <cstring>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/fd.hpp"
+#include "base/text.hpp"
+#include "collector/event_kernel.hpp"
+#include "collector/host_facts.hpp"
+
+namespace perfvigil::collector {
+namespace {
+
+// libperf 6.1 never gives back the references that an evsel takes on its maps, so they are made once for the life of
+// the program, one per CPU and one per list of threads.
+perf_cpu_map* cpu_map_of(CpuId cpu) {
+    static std::map<CpuId, perf_cpu_map*> maps;
+    auto& map = maps[cpu];
+    if (map == nullptr) map = perf_cpu_map__new(fmt::format("{}", cpu.value).c_str());
+    return map;
+}
+
+perf_thread_map* thread_map_of(const std::vector<Tid>& threads) {
+    static std::map<std::vector<Tid>, perf_thread_map*> maps;
+    auto& map = maps[threads];
+    if (map == nullptr) {
+        std::vector<pid_t> tids;
+        for (const Tid tid : threads) tids.push_back(tid.value);
+        map = perf_thread_map__new_array(static_cast<int>(tids.size()), tids.data());
+    }
+    return map;
+}
+
+perf_event_attr kernel_attr(const EventAttr& attr) {
+    std::vector<std::byte> bytes;
+    encode_attr(attr, bytes);
+    perf_event_attr out{};
+    static_assert(sizeof out >= kStoredAttrSize);
+    std::memcpy(&out, bytes.data(), bytes.size());
+    return out;
+}
+
+class LibperfRing final : public EventRing {
+public:
+    LibperfRing() : evlist_(perf_evlist__new()) {}
+    ~LibperfRing() override { perf_evlist__delete(evlist_); }
+    LibperfRing(const LibperfRing&) = delete;
+    LibperfRing& operator=(const LibperfRing&) = delete;
+
+    std::expected<void, OpenFailure> open(const RingRequest& request, std::size_t page_size) {
+        using Step = OpenFailure::Step;
+        perf_cpu_map* cpus = cpu_map_of(request.cpu);
+        perf_thread_map* threads = thread_map_of(request.threads);
+        if (evlist_ == nullptr || cpus == nullptr || threads == nullptr) {
+            return std::unexpected(OpenFailure{Step::kOpen, ENOMEM, 0});
+        }
+        for (const EventAttr& attr : request.events) {
+            perf_event_attr raw = kernel_attr(attr);
+            perf_evsel* evsel = perf_evsel__new(&raw);
+            if (evsel == nullptr) return std::unexpected(OpenFailure{Step::kOpen, ENOMEM, evsels_.size()});
+            perf_evlist__add(evlist_, evsel);
+            evsels_.push_back(evsel);
+        }
+        perf_evlist__set_maps(evlist_, cpus, threads);
+        for (std::size_t i = 0; i < evsels_.size(); ++i) {
+            if (const int error = perf_evsel__open(evsels_[i], cpus, threads); error < 0) {
+                return std::unexpected(OpenFailure{Step::kOpen, -error, i});
+            }
+        }
+        return map(request.bytes / page_size);
+    }
+
+    int enable() override {
+        for (perf_evsel* evsel : evsels_) {
+            errno = 0;
+            if (perf_evsel__enable(evsel) != 0) return errno != 0 ? errno : EIO;
+        }
+        return 0;
+    }
+
+    void disable() override { perf_evlist__disable(evlist_); }
+
+    std::optional<Counter> read(std::size_t event, std::size_t thread) override {
+        perf_counts_values values{};
+        // A read of nothing leaves libperf's result at zero and success; an opened event's id is never zero.
+        if (perf_evsel__read(evsels_[event], 0, static_cast<int>(thread), &values) < 0 || values.id == 0) {
+            return std::nullopt;
+        }
+        return Counter{EventId{values.id}, values.val, values.ena, values.run, values.lost};
+    }
+
+    Bytes next() override {
+        if (!reading_) {
+            // After its tasks have ended libperf unmaps the ring as soon as it is empty.
+            const int error = mapped_ ? perf_mmap__read_init(ring_) : -ENOENT;
+            mapped_ = error != -ENOENT;
+            if (error < 0) return {};
+            reading_ = true;
+        }
+        const perf_event* record = perf_mmap__read_event(ring_);
+        if (record == nullptr) {
+            reading_ = false;
+            return {};
+        }
+        return {reinterpret_cast<const std::byte*>(record), record->header.size};
+    }
+
+    void release() override {
+        if (mapped_) perf_mmap__consume(ring_);
+    }
+
+    void skip_to_head() override {
+        if (mapped_) perf_mmap__read_done(ring_);
+        release();
+        reading_ = false;
+    }
+
+    bool alive() override {
+        if (ended_) return false;
+        perf_evlist__poll(evlist_, 0);
+        ended_ = perf_evlist__filter_pollfd(evlist_, POLLERR | POLLHUP) == 0;
+        return !ended_;
+    }
+
+private:
+    using perf_event = union ::perf_event;
+
+    std::expected<void, OpenFailure> map(std::uint64_t pages) {
+        // With PERF_FORMAT_ID libperf builds tables of ids that 6.1 never frees. They are of no use here: the format
+        // is hidden from it while it maps.
+        std::vector<__u64> formats;
+        for (perf_evsel* evsel : evsels_) {
+            formats.push_back(std::exchange(perf_evsel__attr(evsel)->read_format, 0));
+        }
+        errno = 0;
+        const int result = perf_evlist__mmap(evlist_, static_cast<int>(pages));
+        const int error = errno;
+        for (std::size_t i = 0; i < evsels_.size(); ++i) perf_evsel__attr(evsels_[i])->read_format = formats[i];
+        if (result == 0) ring_ = perf_evlist__next_mmap(evlist_, nullptr, false);
+        if (ring_ == nullptr) return std::unexpected(OpenFailure{OpenFailure::Step::kMap, error != 0 ? error : EIO, 0});
+        return {};
+    }
+
+    perf_evlist* evlist_;
+    std::vector<perf_evsel*> evsels_;  // owned by the evlist
+    perf_mmap* ring_ = nullptr;        // owned by the evlist
+    bool mapped_ = true;
+    bool reading_ = false;  // between read_init and the record that was not there
+    bool ended_ = false;
+};
+
+int keep_quiet(libperf_print_level, const char*, va_list) { return 0; }
+
+class LiveKernel final : public EventKernel {
+public:
+    LiveKernel() { libperf_init(keep_quiet); }
+
+    int probe(const EventAttr& attr, CpuId cpu, Tid thread) override {
+        perf_event_attr raw = kernel_attr(attr);
+        perf_evsel* evsel = perf_evsel__new(&raw);
+        if (evsel == nullptr) return ENOMEM;
+        const int error = perf_evsel__open(evsel, cpu_map_of(cpu), thread_map_of({thread}));
+        perf_evsel__close(evsel);
+        perf_evsel__delete(evsel);
+        return -error;
+    }
+
+    std::expected<std::unique_ptr<EventRing>, OpenFailure> open(const RingRequest& request) override {
+        auto ring = std::make_unique<LibperfRing>();
+        if (auto opened = ring->open(request, page_size()); !opened) return std::unexpected(opened.error());
+        return ring;
+    }
+
+    void seal_descriptors() override {
+        DIR* folder = ::opendir("/proc/self/fd");
+        if (folder == nullptr) return;
+        while (const dirent* entry = ::readdir(folder)) {
+            const auto fd = parse_number<int>(entry->d_name);
+            if (!fd || (::fcntl(*fd, F_GETFD) & FD_CLOEXEC) != 0) continue;
+            std::array<char, 64> target{};
+            if (::readlinkat(::dirfd(folder), entry->d_name, target.data(), target.size() - 1) > 0 &&
+                std::string_view(target.data()).contains("[perf_event]")) {
+                (void)::fcntl(*fd, F_SETFD, FD_CLOEXEC);
+            }
+        }
+        ::closedir(folder);
+    }
+
+    bool raise_file_limit() override {
+        rlimit limit{};
+        if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+        const rlim_t before = limit.rlim_cur;
+        // Root may go on to fs.nr_open; others stop at the hard limit.
+        const auto most = read_number("/proc/sys/fs/nr_open");
+        if (most && static_cast<rlim_t>(*most) > before) {
+            const auto all = static_cast<rlim_t>(*most);
+            const rlimit wanted{all, std::max(all, limit.rlim_max)};
+            if (::setrlimit(RLIMIT_NOFILE, &wanted) == 0) return true;
+        }
+        limit.rlim_cur = limit.rlim_max;
+        return limit.rlim_cur > before && ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+    }
+
+    std::optional<std::int64_t> setting(std::string_view name) override {
+        return read_number(fmt::format("/proc/sys/kernel/{}", name));
+    }
+
+    Result<std::vector<CpuId>> online_cpus() override { return collector::online_cpus(); }
+    std::vector<CpuTimes> cpu_times() override { return read_cpu_times(); }
+    HostFacts host_facts(const Clock& clock) override { return read_host_facts(clock); }
+    std::size_t page_size() override { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+    const std::string& proc_root() override {
+        static const std::string root = "/proc";
+        return root;
+    }
+
+private:
+    static std::optional<std::int64_t> read_number(const std::string& path) {
+        const auto text = read_file(path, 4096);
+        return text ? parse_number<std::int64_t>(trim(*text)) : std::nullopt;
+    }
+};
+
+}  // namespace
+
+EventKernel& live_kernel() {
+    static LiveKernel kernel;
+    return kernel;
+}
+
+}  // namespace perfvigil::collector

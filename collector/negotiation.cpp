@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/negotiation.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <functional>
+
+#include <fmt/format.h>
+
+namespace perfvigil::collector {
+namespace {
+
+constexpr std::uint64_t kMinRingPages = 8;
+constexpr std::int64_t kDefaultMaxStack = 127;  // PERF_MAX_STACK_DEPTH
+
+bool is_cycles(const EventSpec& event) {
+    constexpr std::uint64_t kIdMask = 0xffffffff;  // above it: the PMU's type, on hybrid machines
+    return event.type == kTypeHardware && (event.config & kIdMask) == kHwCpuCycles;
+}
+
+bool is_cpu_clock(const EventSpec& event) { return event.type == kTypeSoftware && event.config == kSwCpuClock; }
+
+bool means_unsupported(int error_number) {
+    return error_number == ENOENT || error_number == ENODEV || error_number == ENXIO || error_number == EOPNOTSUPP;
+}
+
+std::string errno_text(int error_number) { return errno_error(error_number, "").message.substr(2); }
+
+class Negotiation {
+public:
+    Negotiation(EventKernel& kernel, const RecordingOptions& options, CpuId cpu, Negotiated& result)
+        : kernel_(kernel), options_(options), cpu_(cpu), result_(result) {}
+
+    Result<void> run() {
+        std::vector<EventSpec> accepted;
+        bool cycles_missing = false;
+        for (const EventSpec& event : options_.events) {
+            const auto settled = settle([&](const FeatureSet& features) {
+                return build_sampling_attr(event, options_, plan().tuning, features, plan().kernel_max_stack);
+            });
+            if (settled) {
+                accepted.push_back(event);
+            } else if (is_cycles(event) && means_unsupported(settled.error())) {
+                cycles_missing = true;
+                report_no_pmu(settled.error());
+            } else {
+                return refuse(event.name, settled.error());
+            }
+        }
+        // Never twice: a second cpu-clock would look like cycles to whoever reads the file.
+        if (cycles_missing && std::ranges::none_of(accepted, is_cpu_clock)) {
+            const EventSpec clock{"cpu-clock", kTypeSoftware, kSwCpuClock};
+            const auto settled = settle([&](const FeatureSet& features) {
+                return build_sampling_attr(clock, options_, plan().tuning, features, plan().kernel_max_stack);
+            });
+            if (!settled) return refuse(clock.name, settled.error());
+            accepted.push_back(clock);
+        }
+        plan().events = std::move(accepted);
+
+        const auto side_band =
+            settle([&](const FeatureSet& features) { return build_side_band_attr(options_, features); });
+        if (!side_band) return refuse("side-band", side_band.error());
+        for (const Feature feature : dropped_) result_.degraded.push_back(missing_feature(feature));
+        return {};
+    }
+
+private:
+    using Build = std::function<EventAttr(const FeatureSet&)>;
+    RecordingPlan& plan() { return result_.plan; }
+
+    std::unexpected<Error> refuse(std::string_view event, int error_number) {
+        return fail(open_error(kernel_, options_, event, {OpenFailure::Step::kOpen, error_number, 0}));
+    }
+
+    int probe(const Build& build, const FeatureSet& features) {
+        for (bool raised = false;; raised = true) {
+            const int error = probe_threads(build(features));
+            if (error != EMFILE || raised || !kernel_.raise_file_limit()) return error;
+        }
+    }
+
+    // A thread may have ended since it was listed; the first that lives speaks for all.
+    int probe_threads(const EventAttr& attr) {
+        int error = ESRCH;
+        for (const Tid tid : plan().tids()) {
+            error = kernel_.probe(attr, cpu_, tid);
+            if (error != ESRCH) break;
+        }
+        return error;
+    }
+
+    // Probes an event with ever fewer features. Success leaves plan().features at what worked.
+    std::expected<void, int> settle(const Build& build) {
+        FeatureSet features = plan().features;
+        int error = probe(build, features);
+        if (error == EACCES && features.has(Feature::kKernelSamples) && may_go_without_kernel()) {
+            const FeatureSet user_only = features.without(Feature::kKernelSamples);
+            if (const int second = probe(build, user_only); second != EACCES) {
+                features = user_only;
+                error = second;
+            }
+        }
+        if (error == EINVAL) error = drop_until_accepted(build, features);
+        if (error == EOPNOTSUPP && features.has(Feature::kExcludeGuest)) {
+            const FeatureSet with_guests = features.without(Feature::kExcludeGuest);
+            if (probe(build, with_guests) == 0) {
+                features = with_guests;
+                error = 0;
+            }
+        }
+        if (error != 0) return std::unexpected(error);
+        keep(features);
+        return {};
+    }
+
+    // EINVAL does not say what is invalid: newest features go first, then each that was not the reason comes back.
+    int drop_until_accepted(const Build& build, FeatureSet& features) {
+        FeatureSet fewer = features;
+        std::vector<Feature> dropped;
+        int error = EINVAL;
+        for (const Feature feature : kFeaturesByAge) {
+            if (!fewer.has(feature) || build(fewer) == build(fewer.without(feature))) continue;
+            fewer = fewer.without(feature);
+            dropped.push_back(feature);
+            error = probe(build, fewer);
+            if (error != EINVAL) break;
+        }
+        if (error != 0) return error;
+        for (const Feature feature : dropped) {
+            if (probe(build, fewer.with(feature)) == 0) fewer = fewer.with(feature);
+        }
+        features = fewer;
+        return 0;
+    }
+
+    // kernel/events/core.c: above 1 samples of the kernel need CAP_PERFMON, those of our own tasks do not. (Where
+    // the distribution forbids everything above 2 the second probe fails as the first did.)
+    bool may_go_without_kernel() {
+        if (std::holds_alternative<AllCpus>(options_.target)) return false;
+        const auto paranoid = kernel_.setting("perf_event_paranoid");
+        return !paranoid || *paranoid >= 2;
+    }
+
+    void keep(const FeatureSet& features) {
+        for (std::size_t i = 0; i < kFeatureCount; ++i) {
+            const auto feature = static_cast<Feature>(i);
+            if (plan().features.has(feature) && !features.has(feature)) dropped_.push_back(feature);
+        }
+        plan().features = features;
+    }
+
+    void report_no_pmu(int error_number) {
+        result_.degraded.push_back(
+            {"no_pmu",
+             fmt::format(
+                 "cycles: perf_event_open: {}: this machine offers no cycle counter to us, so only cpu-clock is "
+                 "recorded; cycles, frequencies and code that runs with interrupts off are not available",
+                 errno_text(error_number)),
+             "In a virtual machine: let the hypervisor expose a PMU (QEMU/KVM: -cpu host,pmu=on)."});
+    }
+
+    EventKernel& kernel_;
+    const RecordingOptions& options_;
+    CpuId cpu_;
+    Negotiated& result_;
+    std::vector<Feature> dropped_;
+};
+
+std::uint64_t ring_pages(std::uint64_t bytes, std::size_t page_size) {
+    const std::uint64_t pages = (bytes + page_size - 1) / page_size;
+    return std::bit_ceil(std::max(pages, kMinRingPages));
+}
+
+Error permission_error(EventKernel& kernel, const RecordingOptions& options, std::string_view what, int error_number) {
+    const auto paranoid = kernel.setting("perf_event_paranoid");
+    const bool whole_cpus = std::holds_alternative<AllCpus>(options.target);
+    std::string why;
+    if (!paranoid) {
+        why = "kernel.perf_event_paranoid cannot be read; run as root or grant CAP_PERFMON";
+    } else if (*paranoid > 2) {
+        why = fmt::format(
+            "kernel.perf_event_paranoid is {}, and above 2 this distribution's kernel wants CAP_SYS_ADMIN, CAP_PERFMON "
+            "is not enough; run as root, or set sysctl kernel.perf_event_paranoid=2, or add CAP_SYS_ADMIN "
+            "(systemd: AmbientCapabilities=)",
+            *paranoid);
+    } else if (whole_cpus) {
+        why = fmt::format(
+            "recording whole CPUs needs CAP_PERFMON in the initial user namespace (kernel.perf_event_paranoid is {}); "
+            "run as root, or grant it (systemd: AmbientCapabilities=CAP_PERFMON without PrivateUsers=), or set sysctl "
+            "kernel.perf_event_paranoid=0",
+            *paranoid);
+    } else {
+        why = fmt::format(
+            "the process is not ours to record (kernel.perf_event_paranoid is {}); run as its user or as root, or "
+            "grant CAP_PERFMON",
+            *paranoid);
+    }
+    return {ErrorCode::kPermission, error_number, fmt::format("{}: perf_event_open: Permission denied: {}", what, why)};
+}
+
+Error map_error(EventKernel& kernel, std::string_view what, int error_number) {
+    if (error_number == EPERM) {
+        const auto budget = kernel.setting("perf_event_mlock_kb");
+        return {
+            ErrorCode::kPermission, error_number,
+            fmt::format("{}: mmap: ring memory is over the budget of kernel.perf_event_mlock_kb ({} per CPU and user) "
+                        "and RLIMIT_MEMLOCK; raise either (systemd: LimitMEMLOCK=infinity), or grant CAP_IPC_LOCK",
+                        what, budget ? fmt::format("{} KiB", *budget) : "unknown")};
+    }
+    if (error_number == ENOMEM) {
+        return {ErrorCode::kExhausted, error_number,
+                fmt::format("{}: mmap: not enough memory for the smallest rings", what)};
+    }
+    return errno_error(error_number, fmt::format("{}: mmap", what));
+}
+
+}  // namespace
+
+std::vector<Tid> RecordingPlan::tids() const {
+    if (threads.empty()) return {kEveryTask};
+    std::vector<Tid> tids;
+    for (const TargetThread& thread : threads) tids.push_back(thread.tid);
+    return tids;
+}
+
+Result<Negotiated> negotiate(EventKernel& kernel, const RecordingOptions& options, CpuId cpu,
+                             std::vector<TargetThread> threads) {
+    Negotiated result;
+    result.plan.threads = std::move(threads);
+    result.plan.kernel_max_stack =
+        static_cast<std::uint16_t>(kernel.setting("perf_event_max_stack").value_or(kDefaultMaxStack));
+    result.plan.tuning = options.tuning;
+    if (auto done = Negotiation(kernel, options, cpu, result).run(); !done) return fail(std::move(done.error()));
+    return result;
+}
+
+Tuning limit_tuning(EventKernel& kernel, const RecordingOptions& options, const Tuning& wanted, std::size_t cpus,
+                    std::vector<Degraded>& degraded) {
+    Tuning tuning = wanted;
+    if (const auto limit = kernel.setting("perf_event_max_sample_rate");
+        limit && *limit > 0 && tuning.frequency > static_cast<std::uint64_t>(*limit)) {
+        degraded.push_back({"rate_limited",
+                            fmt::format("{} Hz were asked for, but kernel.perf_event_max_sample_rate is {}; the kernel "
+                                        "lowers it when interrupts take too long",
+                                        tuning.frequency, *limit),
+                            fmt::format("Set sysctl kernel.perf_event_max_sample_rate={}.", tuning.frequency)});
+        tuning.frequency = static_cast<std::uint32_t>(*limit);
+    }
+    const auto stack_limit =
+        std::min<std::int64_t>(kernel.setting("perf_event_max_stack").value_or(kDefaultMaxStack), kMaxStackFrames);
+    if (tuning.max_stack > stack_limit) {
+        degraded.push_back({"short_chains",
+                            fmt::format("chains of {} frames were asked for, {} are recorded "
+                                        "(kernel.perf_event_max_stack, and at most {})",
+                                        tuning.max_stack, stack_limit, kMaxStackFrames),
+                            ""});
+        tuning.max_stack = static_cast<std::uint16_t>(stack_limit);
+    }
+    const std::size_t page = kernel.page_size();
+    tuning.sample_ring_bytes = ring_pages(tuning.sample_ring_bytes, page) * page;
+    tuning.side_band_ring_bytes = ring_pages(tuning.side_band_ring_bytes, page) * page;
+    const std::uint64_t asked = ring_bytes(tuning, cpus, page);
+    while (ring_bytes(tuning, cpus, page) > options.rings_total_bytes) {
+        if (!halve_rings(tuning, page)) break;
+    }
+    if (const std::uint64_t now = ring_bytes(tuning, cpus, page); now < asked) {
+        degraded.push_back(
+            {"small_rings",
+             fmt::format("rings of {} KiB in all were asked for, rings.total allows {} KiB, {} KiB are used",
+                         asked >> 10, options.rings_total_bytes >> 10, now >> 10),
+             "Raise rings.total."});
+    }
+    return tuning;
+}
+
+std::uint64_t ring_bytes(const Tuning& tuning, std::size_t cpus, std::size_t page_size) {
+    return cpus * (tuning.sample_ring_bytes + tuning.side_band_ring_bytes + 2 * page_size);
+}
+
+bool halve_rings(Tuning& tuning, std::size_t page_size) {
+    const std::uint64_t smallest = kMinRingPages * page_size;
+    // The side-band ring first where they are equal: a resync repairs it, lost samples stay lost.
+    std::uint64_t& ring =
+        tuning.sample_ring_bytes > tuning.side_band_ring_bytes ? tuning.sample_ring_bytes : tuning.side_band_ring_bytes;
+    if (ring <= smallest) return false;
+    ring /= 2;
+    return true;
+}
+
+Error open_error(EventKernel& kernel, const RecordingOptions& options, std::string_view what,
+                 const OpenFailure& failure) {
+    if (failure.step == OpenFailure::Step::kMap) return map_error(kernel, what, failure.error_number);
+    const int error_number = failure.error_number;
+    const auto say = [&](ErrorCode code, std::string_view why) {
+        return Error{code, error_number,
+                     fmt::format("{}: perf_event_open: {}: {}", what, errno_text(error_number), why)};
+    };
+    switch (error_number) {
+        case EACCES: return permission_error(kernel, options, what, error_number);
+        case EPERM:
+            return say(ErrorCode::kPermission,
+                       "a system call filter or security module forbids it; allow perf_event_open (systemd: "
+                       "SystemCallFilter=perf_event_open; containers: the seccomp profile)");
+        case ENOSYS:
+            return say(ErrorCode::kUnsupported, "this kernel has no perf events, or a system call filter hides them");
+        case ENOENT:
+        case ENXIO:
+        case EOPNOTSUPP: return say(ErrorCode::kUnsupported, "this machine does not have the event; leave it out");
+        case ENODEV: return say(ErrorCode::kUnsupported, "the CPU is offline, or does not have the event");
+        case EINVAL:
+            return say(ErrorCode::kUnsupported,
+                       "the kernel does not understand the event even without newer features; Linux 4.1 is the oldest "
+                       "that can");
+        case EBUSY: return say(ErrorCode::kBusy, "another program holds the counter exclusively");
+        case EMFILE:
+            return say(ErrorCode::kExhausted,
+                       "RLIMIT_NOFILE is too small for three events per CPU; raise it (systemd: LimitNOFILE=)");
+        case ESRCH: return say(ErrorCode::kNotFound, "every thread of the target has ended");
+        default: return errno_error(error_number, fmt::format("{}: perf_event_open", what));
+    }
+}
+
+}  // namespace perfvigil::collector

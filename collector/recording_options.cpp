@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/recording_options.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace perfvigil::collector {
+namespace {
+
+constexpr std::uint32_t kTypeRaw = 4;
+
+struct KnownEvent {
+    std::string_view name;
+    std::uint32_t type;
+    std::uint64_t config;
+};
+
+// enum perf_hw_id and perf_sw_ids of include/uapi/linux/perf_event.h; first name of a pair: the one perf prints.
+constexpr std::array kKnownEvents{
+    KnownEvent{"cycles", kTypeHardware, kHwCpuCycles},
+    KnownEvent{"cpu-cycles", kTypeHardware, kHwCpuCycles},
+    KnownEvent{"instructions", kTypeHardware, 1},
+    KnownEvent{"cache-references", kTypeHardware, 2},
+    KnownEvent{"cache-misses", kTypeHardware, 3},
+    KnownEvent{"branches", kTypeHardware, 4},
+    KnownEvent{"branch-instructions", kTypeHardware, 4},
+    KnownEvent{"branch-misses", kTypeHardware, 5},
+    KnownEvent{"bus-cycles", kTypeHardware, 6},
+    KnownEvent{"stalled-cycles-frontend", kTypeHardware, 7},
+    KnownEvent{"stalled-cycles-backend", kTypeHardware, 8},
+    KnownEvent{"ref-cycles", kTypeHardware, 9},
+    KnownEvent{"cpu-clock", kTypeSoftware, kSwCpuClock},
+    KnownEvent{"task-clock", kTypeSoftware, kSwTaskClock},
+    KnownEvent{"page-faults", kTypeSoftware, 2},
+    KnownEvent{"faults", kTypeSoftware, 2},
+    KnownEvent{"context-switches", kTypeSoftware, 3},
+    KnownEvent{"cs", kTypeSoftware, 3},
+    KnownEvent{"cpu-migrations", kTypeSoftware, 4},
+    KnownEvent{"migrations", kTypeSoftware, 4},
+    KnownEvent{"minor-faults", kTypeSoftware, 5},
+    KnownEvent{"major-faults", kTypeSoftware, 6},
+    KnownEvent{"alignment-faults", kTypeSoftware, 7},
+    KnownEvent{"emulation-faults", kTypeSoftware, 8},
+};
+
+}  // namespace
+
+Result<EventSpec> parse_event(std::string_view name) {
+    const auto known = std::ranges::find(kKnownEvents, name, &KnownEvent::name);
+    if (known != kKnownEvents.end()) return EventSpec{std::string(name), known->type, known->config};
+    if (name.size() > 1 && name.front() == 'r') {
+        if (const auto config = parse_number<std::uint64_t>(name.substr(1), 16)) {
+            return EventSpec{std::string(name), kTypeRaw, *config};
+        }
+    }
+    return fail(ErrorCode::kInvalid,
+                fmt::format("event '{}' is not known; examples: cycles, cpu-clock, instructions, cache-misses, "
+                            "page-faults, r01c2 (raw)",
+                            escape(name)));
+}
+
+}  // namespace perfvigil::collector

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/recording_session.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "collector/recording_loop.hpp"
+
+namespace perfvigil::collector {
+namespace {
+
+constexpr Nanoseconds kShortestSlice = std::chrono::milliseconds(100);
+
+Result<void> check(const RecordingOptions& options) {
+    if (options.events.empty()) return fail(ErrorCode::kInvalid, "no event to record was named");
+    if (options.tuning.frequency == 0) return fail(ErrorCode::kInvalid, "a frequency of 0 records nothing");
+    if (options.slice < kShortestSlice) return fail(ErrorCode::kInvalid, "slices are at least 100 ms long");
+    if (options.drain_interval <= Nanoseconds(0))
+        return fail(ErrorCode::kInvalid, "the drain interval is not positive");
+    return {};
+}
+
+// Every CPU that is asked for and online; the others are noted and recorded once they come.
+Result<std::vector<CpuId>> choose_cpus(EventKernel& kernel, const RecordingOptions& options,
+                                       std::vector<Degraded>& degraded) {
+    auto online = kernel.online_cpus();
+    if (!online || options.cpus.empty()) return online;
+    std::vector<CpuId> chosen;
+    for (const CpuId cpu : options.cpus) {
+        if (std::ranges::find(*online, cpu) != online->end()) {
+            chosen.push_back(cpu);
+        } else {
+            note_degraded(degraded, {"cpu_offline", fmt::format("cpu {} is not online and not recorded yet", cpu.value),
+                                     "It is recorded as soon as it comes online."});
+        }
+    }
+    std::ranges::sort(chosen);
+    const auto doubles = std::ranges::unique(chosen);
+    chosen.erase(doubles.begin(), doubles.end());
+    if (chosen.empty()) return fail(ErrorCode::kUnsupported, "none of the CPUs to record is online");
+    return chosen;
+}
+
+}  // namespace
+
+struct RecordingSession::State {
+    EventTable table;
+    std::vector<Degraded> degraded;
+    SessionCounters counters;
+    mutable HostFacts host;
+    std::unique_ptr<RecordingLoop> loop;  // last: closes first
+};
+
+RecordingSession::RecordingSession(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RecordingSession::~RecordingSession() = default;
+
+Result<std::unique_ptr<RecordingSession>> RecordingSession::open(RecordingOptions options, const Clock& clock) {
+    return open(std::move(options), clock, live_kernel());
+}
+
+Result<std::unique_ptr<RecordingSession>> RecordingSession::open(RecordingOptions options, const Clock& clock,
+                                                                 EventKernel& kernel) {
+    if (auto valid = check(options); !valid) return fail(std::move(valid.error()));
+    auto state = std::make_unique<State>();
+    auto cpus = choose_cpus(kernel, options, state->degraded);
+    if (!cpus) return fail(std::move(cpus.error()));
+    auto threads = list_threads(kernel.proc_root(), options.target);
+    if (!threads) return fail(std::move(threads.error()));
+
+    options.tuning = limit_tuning(kernel, options, options.tuning, cpus->size(), state->degraded);
+    auto negotiated = negotiate(kernel, options, cpus->front(), std::move(*threads));
+    if (!negotiated) return fail(std::move(negotiated.error()));
+    for (Degraded& entry : negotiated->degraded) note_degraded(state->degraded, std::move(entry));
+
+    const std::vector<EventIndex> indices = add_events(state->table, negotiated->plan, options);
+    auto set = open_event_set(
+        {kernel, state->table, options, std::move(negotiated->plan), indices, *cpus, 0, RingFallback::kSmaller},
+        state->degraded);
+    if (!set) return fail(std::move(set.error()));
+    for (Degraded& entry : missing_events(**set)) note_degraded(state->degraded, std::move(entry));
+
+    state->host = kernel.host_facts(clock);
+    state->host.scope =
+        std::holds_alternative<AllCpus>(options.target) ? HostFacts::Scope::kWholeCpus : HostFacts::Scope::kTasks;
+    state->loop = std::make_unique<RecordingLoop>(RecordingLoop::Parts{kernel, clock, std::move(options), state->table,
+                                                                       indices, state->degraded, state->counters},
+                                                  std::move(*set));
+    return std::unique_ptr<RecordingSession>(new RecordingSession(std::move(state)));
+}
+
+Result<void> RecordingSession::start() { return state_->loop->start(); }
+
+const EventTable& RecordingSession::events() const { return state_->table; }
+
+Result<void> RecordingSession::pump(RecordSink& sink) {
+    state_->loop->pump(sink);
+    return {};
+}
+
+std::optional<MonotonicTime> RecordingSession::next_pump() const { return state_->loop->next_pump(); }
+
+Result<void> RecordingSession::finish(RecordSink& sink) {
+    state_->loop->finish(sink);
+    return {};
+}
+
+void RecordingSession::retune(const Tuning& tuning) { state_->loop->retune(tuning); }
+const Tuning& RecordingSession::tuning() const { return state_->loop->tuning(); }
+const std::vector<Degraded>& RecordingSession::degraded() const { return state_->degraded; }
+const std::vector<CpuId>& RecordingSession::cpus() const { return state_->loop->cpus(); }
+const SessionCounters& RecordingSession::counters() const { return state_->counters; }
+
+const HostFacts& RecordingSession::host() const {
+    state_->host.degraded = state_->degraded;
+    return state_->host;
+}
+
+}  // namespace perfvigil::collector
