@@ -23,6 +23,16 @@ std::uint64_t number(protozero::pbf_reader& in) {
     }
 }
 
+// Far enough from the ends of the range that sums and differences of two times fit.
+std::int64_t nanoseconds(protozero::pbf_reader& in) {
+    const std::uint64_t value = number(in);
+    if (value > std::uint64_t{1} << 61) throw std::runtime_error("a time is out of range");
+    return static_cast<std::int64_t>(value);
+}
+
+MonotonicTime monotonic_time(protozero::pbf_reader& in) { return MonotonicTime(Nanoseconds(nanoseconds(in))); }
+WallTime wall_time(protozero::pbf_reader& in) { return WallTime(Nanoseconds(nanoseconds(in))); }
+
 std::uint32_t number32(protozero::pbf_reader& in) { return static_cast<std::uint32_t>(number(in)); }
 
 protozero::data_view view_in(protozero::pbf_reader& in) {
@@ -64,7 +74,7 @@ HostFacts::Times read_cpu_times(protozero::pbf_reader message, CpuTimesCodec& me
     std::vector<std::int64_t> numbers;
     for_each_field(message, [&](protozero::pbf_reader& in) {
         switch (in.tag()) {
-            case 1: times.time = monotonic_from_ns(number(in)); return true;
+            case 1: times.time = monotonic_time(in); return true;
             case 2:
                 if (in.wire_type() != protozero::pbf_wire_type::length_delimited) wrong_type();
                 for (const std::int64_t n : in.get_packed_sint64()) numbers.push_back(n);
@@ -151,8 +161,8 @@ bool read_host_number(protozero::pbf_reader& in, HostFacts& host) {
         case 13: host.kernel_start = number(in); return true;
         case 14: host.kernel_end = number(in); return true;
         case 21: host.scope = scope_of(number(in)); return true;
-        case 22: host.monotonic_reference = monotonic_from_ns(number(in)); return true;
-        case 23: host.wall_reference = WallTime(Nanoseconds(static_cast<std::int64_t>(number(in)))); return true;
+        case 22: host.monotonic_reference = monotonic_time(in); return true;
+        case 23: host.wall_reference = wall_time(in); return true;
         default: return false;
     }
 }
@@ -210,7 +220,7 @@ CaptureFacts::Instance read_instance(protozero::pbf_reader message) {
                 if (const auto plus_one = number32(in); plus_one != 0) instance.cpu = CpuId{plus_one - 1};
                 return true;
             case 4: instance.generation = number32(in); return true;
-            case 5: instance.nominal_period = Nanoseconds(static_cast<std::int64_t>(number(in))); return true;
+            case 5: instance.nominal_period = Nanoseconds(nanoseconds(in)); return true;
             case 6: instance.period_or_freq = number(in); return true;
             default: return false;
         }
@@ -228,7 +238,7 @@ Cut read_cut(protozero::pbf_reader message, CpuTimesCodec& memory) {
                 cut.cpu_times = std::move(times.cpus);
                 return true;
             }
-            case 2: cut.wall = WallTime(Nanoseconds(static_cast<std::int64_t>(number(in)))); return true;
+            case 2: cut.wall = wall_time(in); return true;
             case 3: cut.lost_side_band = number(in); return true;
             case 4: cut.clock_stepped = number(in) != 0; return true;
             case 5: cut.last = number(in) != 0; return true;

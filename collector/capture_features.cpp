@@ -70,7 +70,8 @@ void read_clock_data(ByteReader& in, HostFacts& host) {
     const std::uint64_t wall = in.u64();
     const std::uint64_t reference = in.u64();
     (void)clock;  // the bridge holds for whichever clock stamped the records
-    if (!in.ok() || version != 1) return;
+    constexpr std::uint64_t kFarFuture = std::uint64_t{1} << 61;  // sums of such times still fit
+    if (!in.ok() || version != 1 || wall > kFarFuture || reference > kFarFuture) return;
     host.wall_reference = WallTime(Nanoseconds(static_cast<std::int64_t>(wall)));
     host.monotonic_reference = monotonic_from_ns(reference);
 }

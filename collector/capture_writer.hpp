@@ -24,11 +24,14 @@ struct CaptureOptions {
     std::string command_line;   // feature CMDLINE
 };
 
+// On the LOST_SAMPLES records that the writer makes of the READ records' counts: our reader has them from there.
+inline constexpr std::uint16_t kMiscLostFromReads = 1U << 14;
+
 class CaptureWriter {
 public:
     // `processes` is the table that the stream has been applied to, up to date when write() is called.
-    [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(const std::string& path, const EventTable& events,
-                                                                       const HostFacts& host,
+    [[nodiscard]] static Result<std::unique_ptr<CaptureWriter>> create(const std::string& path,
+                                                                       const EventTable& events, const HostFacts& host,
                                                                        const ProcessTable& processes,
                                                                        CaptureOptions options);
     // The same into any CaptureFile (the daemon's writes on another thread). Every byte goes through it.

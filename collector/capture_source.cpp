@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/capture_source.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace perfvigil::collector {
+namespace {
+
+constexpr std::size_t kMaxStreamedFile = std::size_t{8} << 30;  // a whole file that comes through a pipe is held
+
+bool is_folder(const std::string& path) {
+    struct stat st{};
+    return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool is_regular(int fd) {
+    struct stat st{};
+    return ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+// Up to `size` bytes, fewer only at the end of the stream.
+Result<std::vector<std::byte>> read_start(int fd, std::size_t size) {
+    std::vector<std::byte> start(size);
+    std::size_t held = 0;
+    while (held < size) {
+        const ssize_t n = ::read(fd, start.data() + held, size - held);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail_errno(errno, "read");
+        if (n == 0) break;
+        held += static_cast<std::size_t>(n);
+    }
+    start.resize(held);
+    return start;
+}
+
+}  // namespace
+
+Result<CaptureSource> CaptureSource::from_bytes(std::vector<std::byte> bytes, std::string name) {
+    CaptureSource source;
+    source.name = std::move(name);
+    source.bytes = std::move(bytes);
+    auto read = source.read_frame(source.bytes);
+    if (!read) return fail(std::move(read.error()).at(source.name));
+    return source;
+}
+
+Result<CaptureSource> CaptureSource::open(const std::string& path) {
+    if (path == "-") {
+        UniqueFd copy(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+        if (!copy) return fail_errno(errno, "standard input");
+        return open_stream(std::move(copy), "standard input");
+    }
+    if (is_folder(path)) return open_folder(path);
+    auto fd = open_file(path, O_RDONLY);
+    if (!fd) return fail(std::move(fd.error()));
+    if (!is_regular(fd->get())) return open_stream(std::move(*fd), path);
+    auto mapped = MappedFile::map(fd->get());
+    if (!mapped) return fail(std::move(mapped.error()).at(path));
+    CaptureSource source;
+    source.name = path;
+    source.files.push_back(std::move(*mapped));
+    auto read = source.read_frame(source.files.front().bytes());
+    if (!read) return fail(std::move(read.error()).at(path));
+    return source;
+}
+
+// perf record --threads: "data" holds header, attrs, features and some records, "data.0" … only records.
+Result<CaptureSource> CaptureSource::open_folder(const std::string& path) {
+    auto source = open(path + "/data");
+    if (!source) return source;
+    for (int i = 0;; ++i) {
+        auto mapped = MappedFile::open(fmt::format("{}/data.{}", path, i));
+        if (!mapped) break;
+        source->inputs.emplace_back(mapped->bytes(), 0, source->header.endian);
+        source->files.push_back(std::move(*mapped));
+    }
+    source->name = path;
+    return source;
+}
+
+Result<CaptureSource> CaptureSource::open_stream(UniqueFd fd, std::string name) {
+    auto start = read_start(fd.get(), kFileHeaderSize);
+    if (!start) return fail(std::move(start.error()).at(name));
+    const auto header = parse_capture_header(*start);
+    if (!header) return fail(header.error().at(name));
+    if (!header->pipe) {
+        auto rest = read_fd(fd.get(), kMaxStreamedFile);
+        if (!rest) return fail(std::move(rest.error()).at(name));
+        const Bytes tail = std::as_bytes(std::span(*rest));
+        start->insert(start->end(), tail.begin(), tail.end());
+        return from_bytes(std::move(*start), std::move(name));
+    }
+    CaptureSource source;
+    source.name = std::move(name);
+    source.header = *header;
+    start->erase(start->begin(), start->begin() + kPipeHeaderSize);
+    source.inputs.emplace_back(std::move(fd), std::move(*start), kPipeHeaderSize, header->endian);
+    return source;
+}
+
+Result<void> CaptureSource::read_frame(Bytes file) {
+    main_ = file;
+    auto parsed = parse_capture_header(file);
+    if (!parsed) return fail(std::move(parsed.error()));
+    header = *parsed;
+    if (header.pipe) {
+        inputs.emplace_back(file.subspan(kPipeHeaderSize), kPipeHeaderSize, header.endian);
+        return {};
+    }
+    check_sections(file);
+    attrs = read_attrs(file, header, warnings);
+    read_features(file);
+    const std::uint64_t start = std::min<std::uint64_t>(header.data.offset, file.size());
+    std::uint64_t size = file.size() - start;
+    if (header.data.size != 0) size = std::min(size, header.data.size);
+    if (attrs.empty() && size == 0) return fail(ErrorCode::kInvalid, "a perf.data header, but no event and no record");
+    inputs.emplace_back(file.subspan(start, size), start, header.endian);
+    return {};
+}
+
+void CaptureSource::check_sections(Bytes file) {
+    if (header.data.size == 0) {
+        warnings.push_back(
+            "the recorder did not finish the file (its data size is 0): records are read to the end, "
+            "header features are not there");
+    } else if (!header.data.fits(file.size())) {
+        warnings.push_back(
+            fmt::format("the data should lie at {:#x} with {} bytes, but the file ends at {:#x}: records "
+                        "are read up to there, header features are not there",
+                        header.data.offset, header.data.size, file.size()));
+    }
+}
+
+void CaptureSource::read_features(Bytes file) {
+    if (header.data.size != 0) {
+        for (const auto& [bit, section] : read_feature_table(file, header, warnings))
+            decode_feature(bit, file.subspan(section.offset, section.size), header.endian, features, warnings);
+    }
+    facts_whole = features.facts.has_value();
+    if (facts_whole) return;
+    if (const auto head = head_facts_of(file, header)) {
+        auto facts = decode_capture_facts(*head);
+        if (facts)
+            features.facts = std::move(*facts);
+        else
+            warnings.push_back(fmt::format("at {:#x}: {}", kHeadFactsOffset, facts.error().message));
+    }
+}
+
+}  // namespace perfvigil::collector

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Opens what a capture may be: a file, a folder of perf's directory format, a pipe, bytes in memory; and finds the
+// parts that hold records. Reads the header, attrs and features, no records.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/fd.hpp"
+#include "collector/capture_features.hpp"
+#include "collector/capture_header.hpp"
+#include "collector/record_input.hpp"
+
+namespace perfvigil::collector {
+
+struct CaptureSource {
+    std::string name;  // for people: the path, or "standard input"
+    CaptureHeader header;
+    std::vector<StoredAttr> attrs;  // pipes: none yet
+    CaptureFeatures features;
+    bool facts_whole = false;         // features.facts are from the file's end, so its recorder finished it
+    std::vector<RecordInput> inputs;  // more than one: directory format, no order among them
+    std::vector<std::string> warnings;
+
+    // What the inputs and views point into.
+    std::vector<MappedFile> files;
+    std::vector<std::byte> bytes;
+    [[nodiscard]] Bytes main_file() const { return main_; }
+
+    [[nodiscard]] static Result<CaptureSource> open(const std::string& path);  // "-": standard input
+    [[nodiscard]] static Result<CaptureSource> from_bytes(std::vector<std::byte> bytes, std::string name);
+
+private:
+    [[nodiscard]] static Result<CaptureSource> open_folder(const std::string& path);
+    [[nodiscard]] static Result<CaptureSource> open_stream(UniqueFd fd, std::string name);
+    [[nodiscard]] Result<void> read_frame(Bytes file);
+    void read_features(Bytes file);
+    void check_sections(Bytes file);
+
+    Bytes main_;
+};
+
+}  // namespace perfvigil::collector
