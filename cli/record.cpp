@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <fmt/core.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include <boost/json.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <poll.h>
+
+#include "analyzer/report.hpp"
+#include "analyzer/stream_analysis.hpp"
+#include "analyzer/symbols/host_names.hpp"
+#include "base/fd.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/progress.hpp"
+#include "collector/blocked_child.hpp"
+#include "collector/capture_writer.hpp"
+#include "collector/recording_session.hpp"
+
+namespace perfvigil::cli {
+namespace {
+
+namespace json = boost::json;
+
+// SIGINT, SIGTERM and SIGCHLD as something to poll. They stay blocked; children get their own mask back.
+class SignalFd {
+public:
+    static Result<SignalFd> open() {
+        sigset_t set;
+        ::sigemptyset(&set);
+        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaddset(&set, number);
+        ::sigprocmask(SIG_BLOCK, &set, nullptr);
+        UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+        if (!fd) return fail_errno(errno, "signalfd");
+        return SignalFd(std::move(fd));
+    }
+
+    // Waits at most until `until`; the signal that came, 0 when none did.
+    int wait(MonotonicTime until, const Clock& clock) const {
+        const auto left = std::max(until - clock.monotonic(), Nanoseconds(0));
+        const timespec limit{static_cast<time_t>(left / std::chrono::seconds(1)),
+                             static_cast<long>((left % std::chrono::seconds(1)).count())};
+        pollfd poll{fd_.get(), POLLIN, 0};
+        if (::ppoll(&poll, 1, &limit, nullptr) <= 0) return 0;
+        signalfd_siginfo info{};
+        return ::read(fd_.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+    }
+
+private:
+    explicit SignalFd(UniqueFd fd) : fd_(std::move(fd)) {}
+    UniqueFd fd_;
+};
+
+Result<collector::RecordingOptions> recording_options(const RecordCommandOptions& options) {
+    const int targets = (options.all_cpus ? 1 : 0) + (options.pids.empty() ? 0 : 1) + (options.tids.empty() ? 0 : 1) +
+                        (options.command.empty() ? 0 : 1);
+    if (targets > 1) return fail(ErrorCode::kInvalid, "give one of -a, -p, -t or a command");
+    collector::RecordingOptions recording;
+    if (!options.events.empty()) recording.events.clear();
+    for (const auto& name : options.events) {
+        auto event = collector::parse_event(name);
+        if (!event) return fail(std::move(event.error()));
+        recording.events.push_back(std::move(*event));
+    }
+    if (!options.pids.empty()) {
+        collector::Processes processes;
+        for (const auto pid : options.pids) processes.pids.push_back(Pid{pid});
+        recording.target = processes;
+    } else if (!options.tids.empty()) {
+        collector::Threads threads;
+        for (const auto tid : options.tids) threads.tids.push_back(Tid{tid});
+        recording.target = threads;
+    }
+    recording.cpus = options.cpus.list;
+    recording.tuning.frequency = options.frequency;
+    recording.tuning.max_stack = options.max_stack;
+    if (options.ring_bytes) recording.tuning.sample_ring_bytes = *options.ring_bytes;
+    recording.call_chains = options.call_chains;
+    return recording;
+}
+
+std::string own_command_line() {
+    auto text = read_file("/proc/self/cmdline").value_or("perfvigil record");
+    std::ranges::replace(text, '\0', ' ');
+    return std::string(trim(text));
+}
+
+// Both consumers of the stream: the analysis first, since it applies each record to the process table that the writer
+// consults.
+class Sink final : public collector::RecordSink {
+public:
+    Sink(analyzer::StreamAnalysis& analysis, collector::CaptureWriter* writer) : analysis_(analysis), writer_(writer) {}
+    void on_record(const collector::OrderedRecord& record) override {
+        analysis_.on_record(record);
+        if (writer_ != nullptr) writer_->write(record);
+    }
+    void on_cut(const collector::Cut& cut) override {
+        analysis_.on_cut(cut);
+        if (writer_ != nullptr) writer_->cut(cut);
+    }
+
+private:
+    analyzer::StreamAnalysis& analysis_;
+    collector::CaptureWriter* writer_;
+};
+
+class Recorder {
+public:
+    Recorder(const RecordCommandOptions& options, const Clock& clock)
+        : options_(options), clock_(clock), names_(clock) {}
+
+    Result<void> run() {
+        auto signals = SignalFd::open();
+        if (!signals) return fail(std::move(signals.error()));
+        if (auto opened = open(); !opened) return opened;
+        Sink sink(*analysis_, writer_.get());
+        if (auto recorded = record(*signals, sink); !recorded) return recorded;
+        if (child_ && !child_status_) child_->signal(SIGTERM);  // as perf record does
+        if (auto finished = session_->finish(sink); !finished) return finished;
+        profile_ =
+            analysis_->build(host_, options_.output.empty() ? "recording" : std::string(base_name(options_.output)));
+        for (auto& degraded : names_.symbolizer().degraded()) profile_.degraded.push_back(std::move(degraded));
+        return writer_ ? writer_->finish() : Result<void>{};
+    }
+
+    // What came of it, once run() succeeded.
+    void print() const { options_.format == OutputFormat::kJson ? print_json() : print_text(); }
+    [[nodiscard]] int exit_code() const { return child_status_ ? collector::exit_code_of(*child_status_) : kDone; }
+
+private:
+    Result<void> open() {
+        auto recording = recording_options(options_);
+        if (!recording) return fail(std::move(recording.error()));
+        if (!options_.command.empty()) {
+            auto child = collector::BlockedChild::fork(options_.command);
+            if (!child) return fail(std::move(child.error()));
+            child_.emplace(std::move(*child));
+            recording->target = collector::Processes{{child_->pid()}};
+            recording->start_disabled_until_exec = true;
+        }
+        auto session = collector::RecordingSession::open(std::move(*recording), clock_);
+        if (!session) return fail(std::move(session.error()));
+        session_ = std::move(*session);
+        for (const auto& degraded : session_->degraded()) {
+            fmt::print(stderr, "perfvigil: degraded: {}: {}{}{}\n", degraded.reason, escape(degraded.detail),
+                       degraded.remedy.empty() ? "" : "; ", escape(degraded.remedy));
+        }
+        host_ = session_->host();
+        host_.command_line = own_command_line();
+        host_.text_ranges = analyzer::kernel_text_ranges(names_.symbolizer().kernel_symbols());
+        analysis_ = std::make_unique<analyzer::StreamAnalysis>(
+            session_->events(), names_.symbolizer(), analyzer::KernelText(host_.text_ranges),
+            analyzer::SliceLimits{.max_stack = options_.max_stack}, &names_.listener());
+        if (!host_.cpu_times.empty()) analysis_->set_baseline_times(host_.cpu_times.front().cpus);
+        if (options_.output.empty()) return {};
+        auto writer = collector::CaptureWriter::create(
+            options_.output, session_->events(), host_, analysis_->processes(),
+            {.compression_level = options_.compression, .command_line = host_.command_line});
+        if (!writer) return fail(std::move(writer.error()));
+        writer_ = std::move(*writer);
+        return {};
+    }
+
+    Result<void> record(const SignalFd& signals, Sink& sink) {
+        if (auto started = session_->start(); !started) return started;
+        if (child_) {
+            if (auto released = child_->release(); !released) return released;
+        }
+        started_ = clock_.monotonic();
+        ProgressLine progress;
+        while (!over()) {
+            auto due = session_->next_pump();
+            if (!due) break;
+            if (options_.duration) due = std::min(*due, started_ + *options_.duration);
+            take_signal(signals.wait(*due, clock_));
+            if (auto pumped = session_->pump(sink); !pumped) return pumped;
+            if (writer_) {
+                if (auto flushed = writer_->flush(); !flushed) return flushed;
+            }
+            show(progress);
+        }
+        return {};
+    }
+
+    void take_signal(int number) {
+        if (number == SIGCHLD || number == 0) {
+            if (child_ && !child_status_) child_status_ = child_->ended();
+            return;
+        }
+        // The terminal sends Ctrl-C to the command as well; other signals reach only us.
+        if (child_ && number != SIGINT) child_->signal(number);
+        interrupted_ = true;
+    }
+
+    [[nodiscard]] bool over() const {
+        if (interrupted_ || child_status_) return true;
+        return options_.duration && clock_.monotonic() - started_ >= *options_.duration;
+    }
+
+    void show(ProgressLine& progress) const {
+        const auto now = clock_.monotonic();
+        progress.show({.elapsed = now - started_,
+                       .of = options_.duration,
+                       .samples = session_->counters().samples,
+                       .lost = session_->counters().lost_sample_records,
+                       .bytes = writer_ ? writer_->bytes_written() : 0},
+                      now);
+    }
+
+    void print_text() const {
+        if (!writer_) {
+            fmt::print("{}", report_text(profile_, {.width = output_width()}));
+            return;
+        }
+        for (const auto& event : profile_.events) {
+            fmt::print("{}: {} samples, {} lost\n", event.name, event.samples, event.lost);
+        }
+        for (const auto& cpu : profile_.cpus) {
+            if (!cpu.busy.known) continue;
+            fmt::print("cpu {}: {:.1f} % busy ({:.1f} to {:.1f})\n", cpu.sum.cpu.value, 100 * cpu.busy.ratio,
+                       100 * cpu.busy.interval.low, 100 * cpu.busy.interval.high);
+        }
+        for (const auto& warning : profile_.warnings) fmt::print(stderr, "perfvigil: {}\n", escape(warning));
+        fmt::print("{}: {} in {:.1f} s; see it with: perfvigil report {}\n", options_.output,
+                   human_bytes(writer_->bytes_written()), to_seconds(profile_.duration), options_.output);
+    }
+
+    void print_json() const {
+        auto report = json::parse(report_json(profile_, {.top = 0})).as_object();
+        if (writer_) {
+            report["capture"] = {{"file", escape(options_.output)}, {"bytes", writer_->bytes_written()}};
+        }
+        fmt::print("{}\n", json::serialize(report));
+    }
+
+    const RecordCommandOptions& options_;
+    const Clock& clock_;
+    analyzer::HostNames names_;
+    std::optional<collector::BlockedChild> child_;
+    std::unique_ptr<collector::RecordingSession> session_;
+    collector::HostFacts host_;
+    std::unique_ptr<analyzer::StreamAnalysis> analysis_;
+    std::unique_ptr<collector::CaptureWriter> writer_;
+    analyzer::Profile profile_;
+    MonotonicTime started_{};
+    std::optional<int> child_status_;
+    bool interrupted_ = false;
+};
+
+}  // namespace
+
+int run_record(const RecordCommandOptions& options) {
+    Recorder recorder(options, system_clock());
+    if (auto recorded = recorder.run(); !recorded) {
+        return complain(recorded.error(), recorded.error().code == ErrorCode::kInvalid ? kUsage : kFailed);
+    }
+    recorder.print();
+    return recorder.exit_code();
+}
+
+}  // namespace perfvigil::cli
