@@ -8,30 +8,49 @@ namespace {
 
 thread_local std::size_t g_allocations = 0;
 
-void* counted(std::size_t size) {
+void* counted(std::size_t size) noexcept {
     ++g_allocations;
-    void* const memory = std::malloc(size == 0 ? 1 : size);
-    if (memory == nullptr) throw std::bad_alloc();
-    return memory;
+    return std::malloc(size == 0 ? 1 : size);
 }
 
-void* counted_aligned(std::size_t size, std::align_val_t alignment) {
+void* counted(std::size_t size, std::align_val_t alignment) noexcept {
     ++g_allocations;
     const auto step = static_cast<std::size_t>(alignment);
-    void* const memory = std::aligned_alloc(step, (size + step - 1) / step * step);
+    return std::aligned_alloc(step, (size + step - 1) / step * step);
+}
+
+void* checked(void* memory) {
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }
 
 }  // namespace
 
-// The nothrow and array forms of the library call these.
-void* operator new(std::size_t size) { return counted(size); }
-void* operator new(std::size_t size, std::align_val_t alignment) { return counted_aligned(size, alignment); }
+// Every form, not only those that the library's other forms call: sanitizers bring their own of each, and new of theirs
+// with delete of ours is a mismatch.
+using std::align_val_t;
+using std::nothrow_t;
+using std::size_t;
+void* operator new(size_t size) { return checked(counted(size)); }
+void* operator new[](size_t size) { return checked(counted(size)); }
+void* operator new(size_t size, const nothrow_t&) noexcept { return counted(size); }
+void* operator new[](size_t size, const nothrow_t&) noexcept { return counted(size); }
+void* operator new(size_t size, align_val_t alignment) { return checked(counted(size, alignment)); }
+void* operator new[](size_t size, align_val_t alignment) { return checked(counted(size, alignment)); }
+void* operator new(size_t size, align_val_t alignment, const nothrow_t&) noexcept { return counted(size, alignment); }
+void* operator new[](size_t size, align_val_t alignment, const nothrow_t&) noexcept { return counted(size, alignment); }
 void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const nothrow_t&) noexcept { std::free(memory); }
+void operator delete(void* memory, align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t, align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, align_val_t, const nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, align_val_t, const nothrow_t&) noexcept { std::free(memory); }
 
 namespace perfvigil::test {
 
