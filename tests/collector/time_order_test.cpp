@@ -185,18 +185,18 @@ TEST(TimeOrder, SteadyStreamAllocatesNothing) {
     for (int i = 0; i < 20; ++i) drain(order, now, delivered);
     const std::size_t held = order.bytes_held();
     const std::size_t allocations = test::allocations_in([&] {
-        for (int i = 0; i < 1000; ++i) drain(order, now, delivered);
+        for (int i = 0; i < 300; ++i) drain(order, now, delivered);
     });
     EXPECT_EQ(allocations, 0U);
     EXPECT_EQ(order.bytes_held(), held);
-    EXPECT_GT(delivered, 1000U * 8 * 49);
+    EXPECT_GT(delivered, 300U * 8 * 49);
 }
 
 TEST(TimeOrder, GivesMemoryBackAfterABurst) {
     TimeOrder order;
     const std::vector<std::byte> record(200);
-    for (int i = 0; i < 500'000; ++i) order.push_copy(at(i), record, 0);
-    EXPECT_GT(order.bytes_held(), 100U << 20U);
+    for (int i = 0; i < 200'000; ++i) order.push_copy(at(i), record, 0);
+    EXPECT_GT(order.bytes_held(), 40U << 20U);
     order.flush_all([](const TimeOrder::Item&) {});
     EXPECT_LT(order.bytes_held(), 20U << 20U);
 }
@@ -207,7 +207,7 @@ TEST(TimeOrder, OneRecordLeftBehindHoldsOneBlock) {
     std::int64_t now = 0;
     std::uint64_t delivered = 0;
     order.push_copy(at(INT64_MAX / 2), numbered(4711), 0);
-    for (int i = 0; i < 2000; ++i) drain(order, now, delivered);
+    for (int i = 0; i < 400; ++i) drain(order, now, delivered);
     EXPECT_LT(order.bytes_held(), 4U << 20U);
     Numbers last;
     order.flush_all([&](const TimeOrder::Item& item) { last.push_back(number_of(item)); });
@@ -219,7 +219,7 @@ TEST(TimeOrder, SortsViewsWithoutASecondCopyOfTheIndex) {
     const auto record = numbered(0);
     constexpr std::size_t kCpus = 64;
     constexpr std::size_t kChunk = 500;
-    constexpr std::size_t kCount = kCpus * kChunk * 30;
+    constexpr std::size_t kCount = kCpus * kChunk * 10;
     for (std::size_t chunk = 0; chunk < kCount / kChunk; ++chunk) {
         for (std::size_t i = 0; i < kChunk; ++i) {
             order.push_view(at(static_cast<std::int64_t>((chunk / kCpus * kChunk + i) * 1000 + chunk % kCpus)), record,
