@@ -2,7 +2,18 @@
 // The real kernel, through libperf 6.1: one evlist per CPU and ring. What libperf does not offer decides the shape:
 // opening is all-or-nothing per event, an evlist is mapped once, no file descriptor and no ioctl is exported, so ids
 // and lost counts come from perf_evsel__read, and close-on-exec is set afterwards.
+#include <dirent.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+// libperf 6.1 declares C functions without saying so. What it includes itself is included above, as C++.
+extern "C" {
 #include <perf/core.h>
 #include <perf/cpumap.h>
 #include <perf/event.h>
@@ -10,12 +21,7 @@
 #include <perf/evsel.h>
 #include <perf/mmap.h>
 #include <perf/threadmap.h>
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/resource.h>
-#include <unistd.h>
+}
 
 #include <algorithm>
 #include <array>
