@@ -85,7 +85,8 @@ std::size_t AddressSpace::cut(std::uint64_t start, std::uint64_t end) {
             rest.page_offset += end - rest.start;
             rest.start = end;
             first->end = start;
-            return static_cast<std::size_t>(table.insert(first + 1, std::move(rest)) - table.begin());
+            const auto placed = table.insert(first + 1, std::move(rest));
+            return static_cast<std::size_t>(placed - table.begin());
         }
         first->end = start;
         ++first;
@@ -96,7 +97,8 @@ std::size_t AddressSpace::cut(std::uint64_t start, std::uint64_t end) {
         last->page_offset += end - last->start;
         last->start = end;
     }
-    return static_cast<std::size_t>(table.erase(first, last) - table.begin());
+    const auto after = table.erase(first, last);
+    return static_cast<std::size_t>(after - table.begin());
 }
 
 bool AddressSpace::map(const Mapping& mapping, std::size_t limit) {

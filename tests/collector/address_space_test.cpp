@@ -119,6 +119,15 @@ TEST(AddressSpace, NeighboursThatContinueEachOtherAreOne) {
     EXPECT_EQ(jit.find(4096 * 500 + 8)->offset_of(4096 * 500 + 8), 4096U * 500 + 8);
 }
 
+TEST(AddressSpace, SplittingGrowsTheTable) {
+    AddressSpace space;
+    space.map({0, 100'000, 0, dso("a")});
+    for (std::uint64_t i = 0; i < 200; ++i) space.map({i * 100 + 10, i * 100 + 20, 0, dso("b")});
+    EXPECT_EQ(space.mappings().size(), 401U);
+    EXPECT_EQ(space.find(19'915)->dso->path, "b");
+    EXPECT_EQ(space.find(19'925)->offset_of(19'925), 19'925U);
+}
+
 TEST(AddressSpace, LimitIsKept) {
     AddressSpace space;
     for (std::uint64_t i = 0; i < 100; ++i) space.map({i * 20, i * 20 + 10, 0, dso("x")}, 50);
