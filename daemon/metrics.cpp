@@ -169,8 +169,8 @@ void Metrics::State::add_broken_stacks(const analyzer::Slice& slice, double kept
         const analyzer::Stack& stack = slice.stacks[entry.stack];
         const auto samples = static_cast<double>(entry.samples);
         collector::DsoId previous{};
-        for (std::uint32_t i = 0; i < stack.frames; ++i) {
-            const collector::DsoId dso = slice.frames[stack.first_frame + i].dso;
+        for (const std::uint32_t frame : slice.frames_of(stack)) {
+            const collector::DsoId dso = slice.frames[frame].dso;
             if (dso == previous) continue;
             previous = dso;
             const auto found = seen.find(dso);
@@ -211,6 +211,7 @@ void Metrics::add_slice(const analyzer::Slice& slice, const analyzer::SliceHotsp
     ++state.slices;
     state.slices_maps_suspect += slice.maps_suspect ? 1 : 0;
     state.slices_clock_stepped += slice.clock_stepped ? 1 : 0;
+    state.slices_idle_by_task += slice.idle_by_task ? 1 : 0;
     state.late_records += slice.late_records;
     state.lost_side_band += slice.lost_side_band;
     state.cut_frames += slice.cut_frames;

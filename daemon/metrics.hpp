@@ -24,11 +24,11 @@
 namespace perfvigil::daemon {
 
 struct MetricsOptions {
-    std::string version;   // build_info
-    std::string revision;  // build_info; empty where unknown
-    HotspotOptions functions;
-    HotspotOptions dsos;
-    HotspotOptions units;
+    std::string version{};   // build_info
+    std::string revision{};  // build_info; empty where unknown
+    HotspotOptions functions{};
+    HotspotOptions dsos{};
+    HotspotOptions units{};
     // CPUs with series of their own; on larger hosts cpu="all", "min" and "max" take their place.
     std::size_t max_cpus = 64;
     // Binaries in broken_stack_ratio: those with the most broken stacks.
@@ -87,15 +87,15 @@ struct QueueDrops {
 
 // What is known without a slice; set before the first one too, so that a daemon that cannot record still tells why.
 struct DaemonNumbers {
-    std::vector<collector::Degraded> degraded;          // the session's and the daemon's own, now
-    std::optional<collector::SessionCounters> session;  // absent in a replay
-    std::optional<std::uint32_t> sampling_frequency;    // of the session's tuning, hertz; absent in a replay
-    OverheadNumbers overhead;
-    std::vector<BudgetUse> budgets;
-    ProcessNumbers process;
-    WindowCounters windows;
-    StoreBytes store;
-    QueueDrops drops;
+    std::vector<collector::Degraded> degraded{};          // the session's and the daemon's own, now
+    std::optional<collector::SessionCounters> session{};  // absent in a replay
+    std::optional<std::uint32_t> sampling_frequency{};    // of the session's tuning, hertz; absent in a replay
+    OverheadNumbers overhead{};
+    std::vector<BudgetUse> budgets{};
+    ProcessNumbers process{};
+    WindowCounters windows{};
+    StoreBytes store{};
+    QueueDrops drops{};
     Nanoseconds slice_analysis{};  // from taking the slice from the queue to here, last slice
 };
 

@@ -129,6 +129,7 @@ struct Metrics::State {
     std::uint64_t slices = 0;
     std::uint64_t slices_maps_suspect = 0;
     std::uint64_t slices_clock_stepped = 0;
+    std::uint64_t slices_idle_by_task = 0;
     std::uint64_t late_records = 0;
     std::uint64_t lost_side_band = 0;
     std::uint64_t cut_frames = 0;

@@ -287,10 +287,10 @@ void write_quality(Page& page, const State& state) {
     for (const auto& [dso, share] : rows) page.add(labels("dso", dso), share->ratio());
 
     page.counter("slices_total", "Slices accounted.", as_double(state.slices));
-    page.counter("slices_marked_total",
-                 "Slices whose numbers are marked: mappings may be wrong, the clock was stepped.");
+    page.counter("slices_marked_total", "Slices whose numbers carry a caveat; docs/metrics.md explains the marks.");
     page.add(labels("mark", "maps_suspect"), as_double(state.slices_maps_suspect));
     page.add(labels("mark", "clock_stepped"), as_double(state.slices_clock_stepped));
+    page.add(labels("mark", "idle_by_task"), as_double(state.slices_idle_by_task));
     if (state.slices > 0) {
         page.gauge("last_slice_end_timestamp_seconds", "End of the last slice in these numbers, Unix time.",
                    ns_to_seconds(as_double(state.last_wall_end.time_since_epoch().count())));
