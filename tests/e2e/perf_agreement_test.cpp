@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// One capture read by stock perf and by us: the same samples, event counts, lost counts, and the same functions with
+// the same number of samples wherever perf gives a name.
+#include <cxxabi.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "base/text.hpp"
+#include "tests/support/client.hpp"
+#include "tests/support/report_view.hpp"
+#include "tests/support/temp_folder.hpp"
+
+namespace perfvigil {
+namespace {
+
+using test::Client;
+using test::ReportView;
+
+struct Row {
+    std::string dso;
+    std::string symbol;
+    std::uint64_t samples = 0;
+};
+
+struct PerfReport {
+    std::uint64_t samples = 0;
+    std::uint64_t event_count = 0;
+    std::uint64_t lost = 0;
+    std::vector<Row> rows;  // named by perf, most samples first
+};
+
+std::string demangled(const std::string& name) {
+    int status = 0;
+    char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+    std::string result = status == 0 ? text : name;
+    std::free(text);
+    return result;
+}
+
+std::uint64_t number_in(std::string_view line, std::string_view after) {
+    line.remove_prefix(line.find(after) + after.size());
+    return parse_number<std::uint64_t>(trim(line)).value();
+}
+
+// `perf report` of one event: one row per (DSO, symbol), separated by '|'.
+PerfReport perf_report(const std::string& file) {
+    const auto text =
+        test::output_of("/usr/bin/perf", {"report", "-f", "-i", file, "--stdio", "-g", "none", "--no-children",
+                                          "--no-demangle", "-F", "sample,period,dso,sym", "-t", "|"});
+    PerfReport report;
+    for (const auto line : split(text, '\n')) {
+        if (line.starts_with("# Total Lost Samples:")) report.lost = number_in(line, "Samples:");
+        if (line.starts_with("# Event count")) report.event_count = number_in(line, ":");
+        const auto cells = split(line, '|');
+        if (line.starts_with('#') || cells.size() != 4) continue;
+        const auto samples = parse_number<std::uint64_t>(trim(cells[0])).value();
+        report.samples += samples;
+        const auto symbol = trim(cells[3]).substr(4);  // after "[.] "
+        if (symbol.starts_with("0x")) continue;
+        report.rows.push_back({std::string(trim(cells[2])), demangled(std::string(symbol)), samples});
+    }
+    std::ranges::stable_sort(report.rows, std::greater{}, &Row::samples);
+    return report;
+}
+
+using Counts = std::map<std::pair<std::string, std::string>, std::uint64_t>;
+
+Counts our_counts(const ReportView& report, std::string_view event) {
+    Counts counts;
+    for (const auto& value : report.event(event).at("functions").as_array()) {
+        const auto& row = value.as_object();
+        if (row.contains("unknown")) continue;
+        const auto samples = row.at("self_samples").to_number<std::uint64_t>();
+        counts[{std::string(base_name(row.at("dso").as_string())), std::string(row.at("symbol").as_string())}] +=
+            samples;
+    }
+    return counts;
+}
+
+void expect_agreement(const std::string& file, std::string_view event) {
+    const auto theirs = perf_report(file);
+    const auto ours = ReportView::of_perfvigil({"report", "--json", file});
+    ASSERT_GT(theirs.samples, 200U);
+    EXPECT_EQ(ours.event(event).at("samples").to_number<std::uint64_t>(), theirs.samples);
+    EXPECT_EQ(ours.event(event).at("event_count").to_number<std::uint64_t>(), theirs.event_count);
+    EXPECT_EQ(ours.event(event).at("lost").to_number<std::uint64_t>(), theirs.lost);
+    const auto counts = our_counts(ours, event);
+    for (std::size_t i = 0; i < std::min<std::size_t>(theirs.rows.size(), 20); ++i) {
+        const auto& row = theirs.rows[i];
+        const auto found = counts.find({row.dso, row.symbol});
+        EXPECT_EQ(found == counts.end() ? 0 : found->second, row.samples) << row.dso << " " << row.symbol;
+    }
+}
+
+TEST(PerfAgreement, OnACaptureOfOurs) {
+    const test::TempFolder folder;
+    Client hot("split70_30", {"60"});
+    Client deep("recursion", {"60"});
+    const auto file = folder / "ours.perf.data";
+    (void)test::output_of(PERFVIGIL_BIN, {"record", "-o", file, "-a", "-F", "499", "-e", "cpu-clock", "-d", "4s"});
+    expect_agreement(file, "cpu-clock");
+}
+
+TEST(PerfAgreement, OnACaptureOfPerf) {
+    const test::TempFolder folder;
+    Client hot("split70_30", {"60"});
+    Client deep("recursion", {"60"});
+    const auto file = folder / "theirs.perf.data";
+    (void)test::output_of("/usr/bin/perf",
+                          {"record", "-q", "-o", file, "-a", "-g", "-F", "499", "-e", "cpu-clock", "--", "sleep", "4"});
+    expect_agreement(file, "cpu-clock");
+}
+
+}  // namespace
+}  // namespace perfvigil
