@@ -10,6 +10,7 @@ void Slice::clear() {
     end = {};
     wall_end = {};
     frames.clear();
+    stack_frames.clear();
     stacks.clear();
     for (auto& actor : actors) spare_actors_.push_back(std::move(actor));
     actors.clear();

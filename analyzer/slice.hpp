@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A few seconds of the whole host, aggregated: the unit of metrics, of the loss loop, of triggers and of variance.
-// Self-contained (stacks, frames, processes are numbered within the slice), so it can be handed from thread to
+// Self-contained (stacks and processes are numbered within the slice), so it can be handed from thread to
 // thread; emptied and refilled without allocating. Addresses only: nothing here has a function name yet.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,8 +54,8 @@ enum StackFlag : std::uint8_t {
 };
 
 struct Stack {
-    std::uint32_t first_frame = 0;  // into Slice::frames, innermost first
-    std::uint16_t frames = 0;
+    std::uint32_t first = 0;  // into Slice::stack_frames, innermost first; at least one
+    std::uint16_t depth = 0;
     std::uint8_t flags = 0;
     collector::DsoId broken_in{};  // with kStackBroken: the Dso of the last good user frame
 };
@@ -123,7 +124,8 @@ struct Slice {
     MonotonicTime start{};
     MonotonicTime end{};  // the cut; each CPU's own stretch ends at its counter reading a moment later
     WallTime wall_end{};
-    std::vector<Frame> frames;
+    std::vector<Frame> frames;                // each once
+    std::vector<std::uint32_t> stack_frames;  // into frames
     std::vector<Stack> stacks;
     std::vector<Actor> actors;
     std::vector<collector::DsoRef> dsos;  // every Dso that a frame names, any order
@@ -140,6 +142,11 @@ struct Slice {
 
     void clear();  // keeps capacity, of the actors' texts too
     Actor& add_actor();
+
+    // A stack's frames as positions in `frames`, innermost first.
+    [[nodiscard]] std::span<const std::uint32_t> frames_of(const Stack& stack) const {
+        return std::span(stack_frames).subspan(stack.first, stack.depth);
+    }
 
 private:
     std::vector<Actor> spare_actors_;

@@ -3,11 +3,16 @@
 // Runs on the sampler's thread: allocates nothing per sample in the steady state.
 //
 // A CPU's part of a slice ends at its READ record before the cut; samples of that CPU after it go to the next slice.
-// Captures without READ records are cut at the cut's time.
+// Captures without READ records are cut where the cut is delivered. The last cut leaves nothing behind.
+//
+//   record ─▶ processes ─▶ chain resolver ─▶ frames, mode ─▶ slice tables    (stacks, actors, entries)
+//                                                  └───────▶ CPU accounts    (time, loss, totals)
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "analyzer/kernel_text.hpp"
 #include "analyzer/slice.hpp"
@@ -17,8 +22,12 @@
 namespace perfvigil::analyzer {
 
 struct SliceLimits {
-    std::size_t max_bytes = 16U << 20;  // frames + stacks of one slice; beyond it chains lose their outermost frames
-    std::uint16_t max_stack = 127;      // depth at which a chain counts as truncated
+    // Of one slice's tables. From three quarters on new chains keep their innermost 8 frames; at the limit all that is
+    // new is one entry of its own (SliceTables). Who cuts rarely needs more.
+    std::size_t max_bytes = 16U << 20;
+    // Depth at which a chain counts as truncated, where the event's attr does not say (sysctl
+    // kernel.perf_event_max_stack). 0: never.
+    std::uint16_t max_stack = 127;
 };
 
 class SliceBuilder final : public collector::RecordSink {
@@ -36,8 +45,13 @@ public:
     // A delivered slice that is no longer needed; its memory serves the next one.
     void recycle(std::unique_ptr<Slice> slice);
 
-    // Kernel text changed (module loaded) or became known.
+    // Kernel text changed (module loaded) or became known. While it is empty idle is told from the task alone, and
+    // slices say so (Slice::idle_by_task).
     void set_kernel_text(KernelText text);
+
+    // /proc/stat as it stood when the recording began (HostFacts::cpu_times.front()): without it the first slice cannot
+    // split what its samples do not explain.
+    void set_baseline_times(const std::vector<collector::CpuTimes>& times);
 
 private:
     struct State;

@@ -43,6 +43,7 @@ struct EventInstance {
     RecordLayout layout;
     // As this generation was opened, in the attr's unit (hertz with freq(), else events); 0: as in the event's attr.
     std::uint64_t period_or_freq = 0;
+    std::uint16_t max_stack = 0;  // depth of its call chains in this generation; 0: as in the event's attr
 };
 
 class EventTable {

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Where each CPU's time and each event's counts went, for the slice that is open and the one after it. Knows counters,
+// times and modes, no stacks.
+//
+//   READ (baseline) ── samples ── READ ─┐ samples ── READ ─┐
+//   ───────── open slice ───────────────┘ ── next slice ───┘        a stretch ends where its counters were read:
+//                                   cut ↑ (a moment later or before)    samples after it belong to the next slice
+//
+// An instance's first READ is its baseline. At a change of generation the old instances' last READ and the new ones'
+// baseline are both delivered before the cut: the new instances' stretch then belongs to the next slice, and T of the
+// new generation begins where that of the old one ended, even if its baseline was read earlier.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "analyzer/slice.hpp"
+#include "collector/event_table.hpp"
+#include "collector/record.hpp"
+#include "collector/stream.hpp"
+
+namespace perfvigil::analyzer {
+
+enum class Side : std::uint8_t { kOpen, kNext };
+
+class CpuAccounts {
+public:
+    explicit CpuAccounts(const collector::EventTable& events) : events_(events) {}
+
+    // /proc/stat as it stood when the recording began.
+    void set_baseline_times(const std::vector<collector::CpuTimes>& times);
+
+    // Counts the sample; says which slice it belongs to and what it weighs.
+    struct Placed {
+        Side side = Side::kOpen;
+        std::uint64_t weight = 0;
+    };
+    Placed sample(const collector::OrderedRecord& record, const collector::SampleRecord& sample, Mode mode);
+
+    void read(const collector::OrderedRecord& record, const collector::ReadRecord& read);
+    void throttle(const collector::OrderedRecord& record, const collector::ThrottleRecord& throttle);
+    void lost(const collector::OrderedRecord& record, const collector::LostRecord& lost);
+    void lost_samples(const collector::OrderedRecord& record, const collector::LostSamplesRecord& lost);
+
+    // Whether counters of this recording were read: then it is ours, and LOST in a sample ring means samples.
+    [[nodiscard]] bool has_readings() const { return has_readings_; }
+
+    // Ends the open slice at `cut`: fills its totals and cpus; the next one becomes the open one. At the last cut both
+    // go into it.
+    void close(const collector::Cut& cut, Slice& slice);
+
+private:
+    // CPU numbers come from outside; Linux has at most this many (CONFIG_NR_CPUS).
+    static constexpr std::uint32_t kMaxCpus = 8192;
+
+    enum class Kind : std::uint8_t { kOther, kClock, kCycles };
+    struct EventFacts {
+        Kind kind = Kind::kOther;
+        bool is_time = false;           // weighs by the instance's nominal period
+        bool sees_all = false;          // user and kernel: the clock shows whole CPUs
+        bool whole_cpu_likely = false;  // foreign files: samples carry CPUs and nothing says that it follows a task
+        std::uint64_t fallback_weight = 1;
+        std::uint32_t newest_generation = 0;
+        Nanoseconds period{};  // of the newest generation
+        bool lost_by_read = false;
+        bool lost_by_records = false;  // LOST_SAMPLES seen
+        std::uint64_t ring_lost = 0;   // LOST of an event that should have exact counts; used if those never come
+    };
+    // One event on one CPU; two generations overlap for a moment.
+    struct Use {
+        static constexpr std::uint32_t kNoGeneration = 0xffffffff;
+        std::uint32_t generation = kNoGeneration;
+        Side side = Side::kOpen;
+    };
+    struct Lane {
+        std::array<Use, 2> uses;
+        std::optional<MonotonicTime> throttled_since;
+        MonotonicTime counted_until{};  // T of earlier instances reaches to here
+    };
+    struct Cpu {
+        std::vector<Lane> lanes;  // by EventIndex
+        bool has_clock = false;
+        std::uint64_t ring_lost = 0;  // LOST records of a foreign file in the open slice
+        bool times_known = false;
+        collector::CpuTimes times{};  // at the previous cut
+        std::uint64_t times_row = 0;  // number of the cut that `times` is of
+    };
+    struct Reading {
+        std::uint64_t value = 0;
+        std::uint64_t enabled = 0;
+        std::uint64_t running = 0;
+        std::uint64_t lost = 0;
+        MonotonicTime counted_from{};  // until the first difference was taken: when the baseline was read
+        bool fresh = true;             // no difference taken yet
+    };
+    struct Sums {
+        std::vector<CpuSlice> cpus;  // by number
+        std::vector<EventTotals> totals;
+    };
+
+    enum class Throttled : std::uint8_t { kGoesOn, kEnds };
+
+    void learn_events();
+    [[nodiscard]] EventFacts& facts(collector::EventIndex event);
+    [[nodiscard]] Cpu* cpu_of(std::uint32_t number);  // nullptr: no possible CPU
+    [[nodiscard]] static Lane& lane_of(Cpu& cpu, collector::EventIndex event);
+    [[nodiscard]] static Use& use_of(Lane& lane, std::uint32_t generation);
+    [[nodiscard]] Sums& sums(Side side) { return sums_[static_cast<std::size_t>(side)]; }
+    [[nodiscard]] CpuSlice& cpu_slice(Side side, std::uint32_t number);
+    [[nodiscard]] EventTotals& totals(Side side, collector::EventIndex event);
+    static void note_generation(EventFacts& event, const collector::EventInstance& instance);
+
+    void read_member(MonotonicTime time, const collector::EventInstance& instance, const collector::ReadView& view,
+                     const collector::CounterValue& member);
+    static void begin_stretch(Lane& lane, Use& use);
+    void add_stretch(Cpu& cpu, Lane& lane, CpuSlice& slice, const collector::EventInstance& instance,
+                     const Reading& from, const Reading& to);
+    static void end_throttled(Lane& lane, CpuSlice& slice, MonotonicTime until, Throttled how);
+
+    void estimate_time(const collector::Cut& cut);
+    void settle_losses(const collector::Cut& cut);
+    void add_times(const std::vector<collector::CpuTimes>& times);
+    void hand_over(Slice& slice, bool both);
+    void forget_closed_instances();
+
+    const collector::EventTable& events_;
+    std::vector<EventFacts> facts_;
+    std::optional<collector::EventIndex> clock_;                  // the event that busy and ledger are made of
+    std::vector<Cpu> cpus_;                                       // by number
+    boost::unordered_flat_map<std::uint64_t, Reading> readings_;  // by EventId, or by place where a READ names none
+    std::array<Sums, 2> sums_;
+    bool has_readings_ = false;
+    std::uint64_t cut_number_ = 1;
+    // Foreign files: the clock's samples seen, for an estimate of T.
+    std::optional<MonotonicTime> first_clock_sample_;
+    MonotonicTime last_clock_sample_{};
+    std::optional<MonotonicTime> estimated_until_;
+};
+
+}  // namespace perfvigil::analyzer
