@@ -15,7 +15,8 @@ using std::chrono::seconds;
 constexpr Nanoseconds kSwitchLead = seconds(1);       // how long before its cut a generation is opened
 constexpr std::uint64_t kMaxSideBandRing = 8U << 20;  // per CPU, for growth by ourselves
 constexpr Nanoseconds kWatchInterval = seconds(1);
-constexpr int kResyncShare = 10;  // reading /proc again takes at most one part in this many of the time
+constexpr std::size_t kFewUnreadable = 20;  // one process in this many is no matter of rights
+constexpr int kResyncShare = 10;            // reading /proc again takes at most one part in this many of the time
 
 }  // namespace
 
@@ -95,6 +96,18 @@ void RecordingLoop::resync(MonotonicTime now) {
 
 void RecordingLoop::resynced(MonotonicTime now) {
     next_resync_ = std::max(next_resync_, now + kResyncShare * (now - resync_began_));
+}
+
+// A single process may refuse even root (it runs in a namespace of its own, or is not dumpable): its samples show as
+// unresolved. When many do, rights are missing.
+void RecordingLoop::note_unreadable() {
+    if (feed_.unreadable() * kFewUnreadable <= feed_.processes_read()) return;
+    note(
+        {"no_foreign_maps",
+         fmt::format("{} of {} processes did not let us read their mappings, so their code has no names until they map "
+                     "it anew",
+                     feed_.unreadable(), feed_.processes_read()),
+         "Grant CAP_SYS_PTRACE, or run as root."});
 }
 
 RecordOrigin RecordingLoop::side_band_origin(MonotonicTime time) const {

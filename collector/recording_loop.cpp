@@ -45,13 +45,7 @@ Result<void> RecordingLoop::start() {
               ""});
         break;
     }
-    if (feed_.unreadable() > 0) {
-        note({"no_foreign_maps",
-              std::to_string(feed_.unreadable()) +
-                  " processes did not let us read their mappings, so their code has no "
-                  "names until they map it anew",
-              "Grant CAP_SYS_PTRACE, or run as root."});
-    }
+    note_unreadable();
     const MonotonicTime now = parts_.clock.monotonic();
     slice_.emplace(parts_.clock, parts_.options.slice);
     last_cut_ = now;

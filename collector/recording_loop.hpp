@@ -77,6 +77,7 @@ private:
     void grow_side_band();
     void resync(MonotonicTime now);
     void resynced(MonotonicTime now);
+    void note_unreadable();
     void watch(MonotonicTime now);
     void watch_cpus();
     void cpu_gone(CpuRings& rings);

@@ -24,6 +24,7 @@ void StateFeed::begin(const RecordOrigin& origin, Stamp stamp, std::vector<Pid> 
 
 bool StateFeed::step(Nanoseconds budget) {
     if (snapshot_ && snapshot_->read_until(clock_, clock_.monotonic() + budget, *this)) {
+        processes_read_ = snapshot_->processes_read();
         unreadable_ = snapshot_->unreadable();
         snapshot_.reset();
     }

@@ -33,7 +33,9 @@ public:
     void stamp_now() { stamp_ = Stamp::kNow; }
 
     [[nodiscard]] bool active() const { return snapshot_.has_value(); }
-    [[nodiscard]] std::size_t unreadable() const { return unreadable_; }  // of the last complete reading
+    // Of the last complete reading: how many processes, and how many of them did not show their mappings.
+    [[nodiscard]] std::size_t processes_read() const { return processes_read_; }
+    [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
 
 private:
     void on_process(Pid pid) override;
@@ -48,6 +50,7 @@ private:
     RecordOrigin origin_;
     Stamp stamp_ = Stamp::kNow;
     std::optional<ProcSnapshot> snapshot_;
+    std::size_t processes_read_ = 0;
     std::size_t unreadable_ = 0;
 };
 
