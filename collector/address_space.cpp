@@ -42,12 +42,20 @@ const std::vector<Mapping>& AddressSpace::mappings() const {
     return table_ ? *table_ : kNone;
 }
 
+// The last mapping that starts at or before the address, without branches that depend on it: addresses of a call chain
+// cannot be predicted.
 const Mapping* AddressSpace::search(std::uint64_t address) const {
     const Table& table = *table_;
-    const auto found = first_ending_after(table, address);
-    if (found == table.end() || found->start > address) return nullptr;
-    last_ = static_cast<std::size_t>(found - table.begin());
-    return &*found;
+    if (table.empty()) return nullptr;
+    const Mapping* at = table.data();
+    for (std::size_t left = table.size(); left > 1;) {
+        const std::size_t half = left / 2;
+        at = at[half].start <= address ? at + half : at;
+        left -= half;
+    }
+    if (!at->holds(address)) return nullptr;
+    last_ = static_cast<std::size_t>(at - table.data());
+    return at;
 }
 
 // A table of our own, copied when a fork shares it.

@@ -36,8 +36,6 @@ Bytes take_items(ByteReader& in, std::uint64_t count, std::size_t size) {
 
 MonotonicTime read_time(ByteReader& in) { return monotonic_from_ns(in.u64()); }
 
-std::size_t read_member_size(std::uint64_t read_format) { return 8 * (1 + words(read_format & (kReadId | kReadLost))); }
-
 ReadView read_counters(ByteReader& in, const RecordLayout& layout) {
     constexpr std::uint64_t kTimes = kReadTotalTimeEnabled | kReadTotalTimeRunning;
     ReadView view;
@@ -48,10 +46,10 @@ ReadView read_counters(ByteReader& in, const RecordLayout& layout) {
         const std::uint64_t count = in.u64();
         if ((layout.read_format & kReadTotalTimeEnabled) != 0) view.time_enabled = in.u64();
         if ((layout.read_format & kReadTotalTimeRunning) != 0) view.time_running = in.u64();
-        view.members = take_items(in, count, read_member_size(layout.read_format));
+        view.members = take_items(in, count, ReadView::member_size(layout.read_format));
         return view;
     }
-    view.members = in.take(read_member_size(layout.read_format) + 8 * words(layout.read_format & kTimes));
+    view.members = in.take(ReadView::member_size(layout.read_format) + 8 * words(layout.read_format & kTimes));
     ByteReader times(view.members, layout.endian);
     times.skip(8);
     if ((layout.read_format & kReadTotalTimeEnabled) != 0) view.time_enabled = times.u64();
@@ -121,6 +119,7 @@ void read_sample(ByteReader& in, const RecordLayout& layout, SampleRecord& out) 
 }
 
 SampleId read_trailer(Bytes trailer, const RecordLayout& layout) {
+    if (trailer.empty()) return {};
     ByteReader in(trailer, layout.endian);
     const std::uint64_t type = layout.sample_type;
     SampleId id;
@@ -140,8 +139,10 @@ SampleId read_trailer(Bytes trailer, const RecordLayout& layout) {
     return id;
 }
 
-std::size_t trailer_size(const RecordLayout& layout) {
-    return layout.sample_id_all ? 8 * words(layout.sample_type & kTrailerBits) : 0;
+// Records of perf's user space have no trailer, whatever the attr says.
+std::size_t trailer_size(const RecordHeader& header, const RecordLayout& layout) {
+    if (!layout.sample_id_all || header.type >= kFirstUserSpaceRecord) return 0;
+    return 8 * words(layout.sample_type & kTrailerBits);
 }
 
 // A record whose trailer has been read and cut off.
@@ -312,6 +313,27 @@ std::optional<Bytes> payload_of(Bytes record, const RecordHeader& header) {
     return record.subspan(kRecordHeaderSize, header.size - kRecordHeaderSize);
 }
 
+// One name for the result throughout, so that it is built in place.
+std::optional<Record> decode_sample(const RecordHeader& header, Bytes payload, const RecordLayout& layout) {
+    std::optional<Record> out(std::in_place, std::in_place_type<SampleRecord>);
+    auto& sample = std::get<SampleRecord>(*out);
+    sample.misc = header.misc;
+    ByteReader in(payload, layout.endian);
+    read_sample(in, layout, sample);
+    if (!in.ok()) out.reset();
+    return out;
+}
+
+std::optional<Record> decode_other(const RecordHeader& header, Bytes payload, const RecordLayout& layout) {
+    const std::size_t trailer = trailer_size(header, layout);
+    if (trailer > payload.size()) return std::nullopt;
+    const SampleId sample = read_trailer(payload.last(trailer), layout);
+    Body body{ByteReader(payload.first(payload.size() - trailer), layout.endian), header, sample};
+    std::optional<Record> out = read_body(body, layout);
+    if (!body.in.ok()) out.reset();
+    return out;
+}
+
 // The word at `index` from the front of a sample's payload.
 std::optional<std::uint64_t> word_at(Bytes payload, std::size_t index, Endian endian) {
     ByteReader in(payload, endian);
@@ -349,56 +371,13 @@ std::optional<RecordHeader> peek_header(Bytes bytes, Endian endian) {
     return header;
 }
 
-RecordLayout RecordLayout::of(const EventAttr& attr, Endian endian) {
-    return {.sample_type = attr.sample_type,
-            .read_format = attr.read_format,
-            .branch_sample_type = attr.branch_sample_type,
-            .regs_user = static_cast<unsigned>(std::popcount(attr.sample_regs_user)),
-            .regs_intr = static_cast<unsigned>(std::popcount(attr.sample_regs_intr)),
-            .sample_id_all = attr.flag(kFlagSampleIdAll),
-            .endian = endian};
-}
-
-std::size_t ReadView::size() const {
-    if (!group) return members.empty() ? 0 : 1;
-    return members.size() / read_member_size(read_format);
-}
-
-CounterValue ReadView::operator[](std::size_t i) const {
-    ByteReader in(members, endian);
-    CounterValue out;
-    if (group) in.skip(i * read_member_size(read_format));
-    out.value = in.u64();
-    if (!group) in.skip(8 * words(read_format & (kReadTotalTimeEnabled | kReadTotalTimeRunning)));
-    if ((read_format & kReadId) != 0) out.id = EventId{in.u64()};
-    if ((read_format & kReadLost) != 0) out.lost = in.u64();
-    return out;
-}
-
 std::optional<Record> decode_record(Bytes record, const RecordLayout& layout) {
     const auto header = peek_header(record, layout.endian);
     if (!header) return std::nullopt;
     const auto payload = payload_of(record, *header);
     if (!payload) return std::nullopt;
-
-    if (header->type == kRecordSample) {
-        std::optional<Record> out(std::in_place, std::in_place_type<SampleRecord>);
-        auto& sample = std::get<SampleRecord>(*out);
-        sample.misc = header->misc;
-        ByteReader in(*payload, layout.endian);
-        read_sample(in, layout, sample);
-        if (!in.ok()) return std::nullopt;
-        return out;
-    }
-
-    // Records of perf's user space have no trailer, whatever the attr says.
-    const std::size_t trailer = header->type < kFirstUserSpaceRecord ? trailer_size(layout) : 0;
-    if (trailer > payload->size()) return std::nullopt;
-    const SampleId sample = trailer == 0 ? SampleId{} : read_trailer(payload->last(trailer), layout);
-    Body body{ByteReader(payload->first(payload->size() - trailer), layout.endian), *header, sample};
-    std::optional<Record> out = read_body(body, layout);
-    if (!body.in.ok()) return std::nullopt;
-    return out;
+    return header->type == kRecordSample ? decode_sample(*header, *payload, layout)
+                                         : decode_other(*header, *payload, layout);
 }
 
 RecordKey peek_key(Bytes record, const RecordLayout& layout) {
@@ -408,17 +387,13 @@ RecordKey peek_key(Bytes record, const RecordLayout& layout) {
     if (!payload) return {};
     if (header->type == kRecordSample) return peek_sample(*payload, layout);
 
-    const std::size_t trailer = header->type < kFirstUserSpaceRecord ? trailer_size(layout) : 0;
-    if (trailer == 0 || trailer > payload->size()) return {};
+    const std::size_t trailer = trailer_size(*header, layout);
+    if (trailer > payload->size()) return {};
     const SampleId id = read_trailer(payload->last(trailer), layout);
     RecordKey key;
     if (id.has(kSampleTime)) key.time = id.time;
     if ((id.present & (kSampleId | kSampleIdentifier)) != 0) key.id = id.id;
     return key;
-}
-
-const SampleId& sample_id_of(const Record& record) {
-    return std::visit([](const auto& r) -> const SampleId& { return r.sample; }, record);
 }
 
 }  // namespace perfvigil::collector

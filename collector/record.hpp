@@ -155,6 +155,8 @@ struct ReadView {
 
     [[nodiscard]] std::size_t size() const;
     [[nodiscard]] CounterValue operator[](std::size_t i) const;
+    // Bytes of one member of a group: value [id] [lost].
+    [[nodiscard]] static std::size_t member_size(std::uint64_t read_format);
 };
 
 struct SampleRecord {
