@@ -205,10 +205,6 @@ void add_limits(std::vector<Key>& all) {
         scalar("metrics.threshold", kRestart, PERFVIGIL_FIELD(metrics.threshold), PercentFormat{0, 1},
                "Share of the busy CPU time of the last minutes from which a name may get a series of its own. "
                "Lower means more series that come and go."));
-    all.push_back(
-        scalar("metrics.timestamps", kRestart, PERFVIGIL_FIELD(metrics.timestamps), BoolFormat{},
-               "Whether the numbers of a slice carry its end as their time. Rates are then exact whatever the "
-               "scrape's phase, but the clocks of host and server must agree."));
     all.push_back(scalar("budget.cpu", kLive, PERFVIGIL_FIELD(budget.cpu), PercentFormat{0.0001, 1},
                          "Share of the host's CPU time that the daemon and the kernel's sampling for it may take; "
                          "perfvigil_budget_ratio{resource=\"cpu\"} is 1 when it is used up."));

@@ -65,7 +65,6 @@ struct MetricsOptions {
     std::uint32_t dsos = 100;
     std::uint32_t units = 100;
     double threshold = 0.001;  // share of the busy CPU time, over some minutes, from which a name may get a series
-    bool timestamps = false;   // samples of the exposition carry the end of their slice
 };
 
 struct BudgetOptions {

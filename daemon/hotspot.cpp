@@ -53,9 +53,9 @@ void HotspotFamily::add(std::string_view name, std::uint64_t unit, std::uint64_t
     }
 }
 
-void HotspotFamily::close_slice(MonotonicTime end, bool previous_served) {
+void HotspotFamily::close_slice(MonotonicTime end, MonotonicTime newest_served) {
     if (first_slice_ == kNever) first_slice_ = end;
-    start_announced(end, previous_served);
+    start_announced(end, newest_served);
     count_and_decay(end);
     rank();
     retire(end);
@@ -64,12 +64,11 @@ void HotspotFamily::close_slice(MonotonicTime end, bool previous_served) {
     last_slice_ = end;
 }
 
-void HotspotFamily::start_announced(MonotonicTime end, bool previous_served) {
-    if (previous_served) last_served_ = end;
-    const bool scraped = last_served_ != kNever && end - last_served_ <= options_.scrape_patience;
+void HotspotFamily::start_announced(MonotonicTime end, MonotonicTime newest_served) {
+    const bool scraped = newest_served >= end - options_.scrape_patience;
     for (Series& series : series_) {
         if (series.state != State::kAnnounced) continue;
-        const bool seen = previous_served || !scraped;
+        const bool seen = newest_served >= series.announced || !scraped;
         if (seen || end - series.announced >= options_.scrape_patience) series.state = State::kCounting;
     }
 }

@@ -66,9 +66,9 @@ public:
     // hash; 0: nobody in particular, e.g. the kernel's own functions).
     void add(std::string_view name, std::uint64_t unit, std::uint64_t samples, std::uint64_t weight);
 
-    // Ends the slice: counts it, then decides on entries and exits. `previous_served`: the values after the previous
-    // slice have been scraped at least once.
-    void close_slice(MonotonicTime end, bool previous_served);
+    // Ends the slice: counts it, then decides on entries and exits. `newest_served`: end of the newest slice after
+    // which the values have been scraped; MonotonicTime::min() while nobody has.
+    void close_slice(MonotonicTime end, MonotonicTime newest_served);
 
     [[nodiscard]] const std::vector<Series>& series() const { return series_; }
     [[nodiscard]] std::uint64_t other() const { return other_; }
@@ -98,7 +98,7 @@ private:
     using Candidates = boost::unordered_flat_map<std::string, Candidate, NameHash, std::equal_to<>>;
     using Ranked = std::pair<std::string_view, Candidate*>;
 
-    void start_announced(MonotonicTime end, bool previous_served);
+    void start_announced(MonotonicTime end, MonotonicTime newest_served);
     void count_and_decay(MonotonicTime end);
     void rank();
     void retire(MonotonicTime end);
@@ -120,7 +120,6 @@ private:
     double decayed_total_ = 0;
     MonotonicTime first_slice_ = kNever;
     MonotonicTime last_slice_ = kNever;
-    MonotonicTime last_served_ = kNever;
 };
 
 }  // namespace perfvigil::daemon

@@ -198,7 +198,7 @@ Metrics::Metrics(MetricsOptions options) : state_(std::make_unique<State>(std::m
 Metrics::~Metrics() = default;
 
 void Metrics::add_slice(const analyzer::Slice& slice, const analyzer::SliceHotspots& hotspots,
-                        const std::vector<EventInfo>& events, bool previous_served) {
+                        const std::vector<EventInfo>& events, MonotonicTime newest_served) {
     State& state = *state_;
     const Nanoseconds passed = state.slices == 0 ? Nanoseconds{} : slice.end - state.last_end;
     state.add_events(slice, events);
@@ -206,7 +206,7 @@ void Metrics::add_slice(const analyzer::Slice& slice, const analyzer::SliceHotsp
     state.add_hotspots(hotspots, kept_after(passed, kUnresolvedHalfLife));
     state.add_broken_stacks(slice, kept_after(passed, kBrokenHalfLife));
     for (HotspotFamily* family : {&state.functions, &state.functions_by_cycles, &state.dsos, &state.units}) {
-        family->close_slice(slice.end, previous_served);
+        family->close_slice(slice.end, newest_served);
     }
     ++state.slices;
     state.slices_maps_suspect += slice.maps_suspect ? 1 : 0;

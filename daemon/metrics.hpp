@@ -33,9 +33,6 @@ struct MetricsOptions {
     std::size_t max_cpus = 64;
     // Binaries in broken_stack_ratio: those with the most broken stacks.
     std::size_t max_broken_dsos = 50;
-    // Numbers of a slice carry its end as their time, so rates are exact whatever the scrape's phase. Needs clocks in
-    // step between host and server; off, a scrape sees the slice that was published last.
-    bool timestamps = false;
 };
 
 // CPU time of the profiler itself since its start; see daemon/overhead.hpp.
@@ -106,10 +103,10 @@ public:
     Metrics(const Metrics&) = delete;
     Metrics& operator=(const Metrics&) = delete;
 
-    // `previous_served`: the exposition published after the previous slice went to at least one scraper (new series
-    // wait for that, see HotspotFamily).
+    // `newest_served`: end of the newest slice whose exposition went to at least one scraper (new series wait for it,
+    // see HotspotFamily); MetricsShelf knows it.
     void add_slice(const analyzer::Slice& slice, const analyzer::SliceHotspots& hotspots,
-                   const std::vector<collector::EventInfo>& events, bool previous_served);
+                   const std::vector<collector::EventInfo>& events, MonotonicTime newest_served);
 
     // Replaces what was set before; counters in it are cumulative and never fall.
     void set(DaemonNumbers numbers);

@@ -32,9 +32,6 @@ double ns_to_seconds(double ns) { return ns / kNsPerSecond; }
 // Families in the order in which they are begun; one without series is left out.
 class Page {
 public:
-    // Series begun from here on carry this time (milliseconds); 0: none, the scrape's time counts.
-    void at(std::int64_t timestamp_ms) { timestamp_ms_ = timestamp_ms; }
-
     void counter(std::string_view name, std::string_view help) { begin("perfvigil_", name, help, MetricType::Counter); }
     void gauge(std::string_view name, std::string_view help) { begin("perfvigil_", name, help, MetricType::Gauge); }
     void process_counter(std::string_view name, std::string_view help) {
@@ -47,7 +44,6 @@ public:
     void add(Labels labels, double value) {
         ClientMetric metric;
         metric.label = std::move(labels);
-        metric.timestamp_ms = timestamp_ms_;
         metric.counter.value = value;
         metric.gauge.value = value;
         families_.back().metric.push_back(std::move(metric));
@@ -75,7 +71,6 @@ private:
     }
 
     std::vector<MetricFamily> families_;
-    std::int64_t timestamp_ms_ = 0;
 };
 
 Labels labels(std::string name, std::string_view value) { return {{std::move(name), std::string(value)}}; }
@@ -347,21 +342,15 @@ void write_process(Page& page, const ProcessNumbers& process) {
 }  // namespace
 
 std::string Metrics::exposition() const {
-    using std::chrono::duration_cast;
-    using std::chrono::milliseconds;
     const State& state = *state_;
     Page page;
     write_identity(page, state);
     write_records(page, state);
-    if (state.options.timestamps && state.slices > 0) {
-        page.at(duration_cast<milliseconds>(state.last_wall_end.time_since_epoch()).count());
-    }
     write_events(page, state);
     write_ledger(page, state);
     write_cpus(page, state);
     write_hotspots(page, state);
     write_quality(page, state);
-    page.at(0);
     write_upkeep(page, state);
     write_process(page, state.numbers.process);
     return std::move(page).text();

@@ -80,7 +80,7 @@ TEST(ConfigTest, EveryKeyReadsBackWhatItPrints) {
                       .allow_remote = true,
                       .token_file = "/t"};
     changed.sockets = {.control = "/x.sock", .group = "null", .mode = 0600};
-    changed.metrics = {.functions = 7, .dsos = 8, .units = 9, .threshold = 0.0025, .timestamps = true};
+    changed.metrics = {.functions = 7, .dsos = 8, .units = 9, .threshold = 0.0025};
     changed.budget.cpu = 0.02;
     changed.log.level = LogLevel::kDebug;
     const Options defaults;

@@ -92,7 +92,7 @@ protected:
         slice.end += seconds(5);
         slice.wall_end += seconds(5);
         slice.cpus = std::move(cpus);
-        metrics->add_slice(slice, hotspots, events, false);
+        metrics->add_slice(slice, hotspots, events, MonotonicTime::min());
     }
     Exposition exposition() {
         auto parsed = test::parse_exposition(metrics->exposition());
@@ -428,20 +428,6 @@ TEST_F(MetricsTest, BrokenStacksByTheBinaryTheyBreakIn) {
     const Exposition now = exposition();
     EXPECT_DOUBLE_EQ(now.value("perfvigil_broken_stack_ratio", {{"dso", "libnofp.so"}}).value(), 0.75);
     EXPECT_EQ(now.family("perfvigil_broken_stack_ratio").size(), 1U) << "a binary without broken stacks has no series";
-}
-
-TEST_F(MetricsTest, SliceNumbersCarryTheSlicesTimeOnRequest) {
-    use({.timestamps = true});
-    add({cpu_slice(0, 10)}, {{row("f", "/bin/a", "", 10)}});
-    const std::set<std::string> untimed{"perfvigil_build_info", "perfvigil_windows_total", "process_open_fds"};
-    for (const auto& series : exposition().series) {
-        if (series.name == "perfvigil_cpu_seconds_total" || series.name == "perfvigil_function_cpu_seconds_total") {
-            EXPECT_EQ(series.timestamp_ms, 1'800'000'005'000) << series.name;
-        }
-        if (untimed.contains(series.name)) {
-            EXPECT_FALSE(series.timestamp_ms) << series.name;
-        }
-    }
 }
 
 TEST_F(MetricsTest, HostileNamesStayLabels) {
