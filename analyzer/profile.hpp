@@ -21,10 +21,10 @@ struct ProfileEvent {
     std::string name;
     WeightUnit unit = WeightUnit::kEvents;
     bool frequency_mode = false;
-    std::uint64_t rate = 0;         // hertz in frequency mode, else the period
-    Nanoseconds nominal_period{};   // clock events: of the last generation
+    std::uint64_t rate = 0;        // hertz in frequency mode, else the period
+    Nanoseconds nominal_period{};  // clock events: of the last generation
     std::uint64_t samples = 0;
-    std::uint64_t weight = 0;       // "event count": ns for clocks, Σ period otherwise
+    std::uint64_t weight = 0;        // "event count": ns for clocks, Σ period otherwise
     std::uint64_t idle_samples = 0;  // within samples
     std::uint64_t idle_weight = 0;
     std::uint64_t lost = 0;
@@ -43,7 +43,7 @@ struct ProfileFunction {
 };
 
 struct ProfileStack {
-    std::vector<std::uint32_t> functions;  // innermost first
+    std::vector<std::uint32_t> functions;  // innermost first; at least one in what ProfileBuilder makes
     std::uint8_t flags = 0;                // StackFlag
 
     friend bool operator==(const ProfileStack&, const ProfileStack&) = default;
@@ -80,7 +80,7 @@ struct ProfileCpu {
 struct ProfileMoment {
     WallTime wall_end{};
     Nanoseconds length{};
-    std::vector<EventTotals> totals;
+    std::vector<EventTotals> totals;  // by Profile::events
     std::vector<ProfileCpu> cpus;
     struct TopFunction {
         std::uint32_t event = 0;
@@ -89,8 +89,11 @@ struct ProfileMoment {
         std::uint64_t weight = 0;
         friend bool operator==(const TopFunction&, const TopFunction&) = default;
     };
-    std::vector<TopFunction> top;  // self, at most 200
+    std::vector<TopFunction> top;  // self, idle excluded, at most kTopFunctions per event, most weight first
+
+    friend bool operator==(const ProfileMoment&, const ProfileMoment&) = default;
 };
+inline constexpr std::size_t kTopFunctions = 200;
 
 struct BrokenStacks {
     std::string dso;
@@ -126,8 +129,10 @@ struct Profile {
     std::vector<collector::Degraded> degraded;
     std::vector<std::string> warnings;  // whole sentences: lost samples, salvaged input …
     std::vector<std::string> notes;     // what the daemon did: rate changes, captures alongside …
-    bool partial = false;      // closed early or late: clock step, suspend, shutdown
+    bool partial = false;               // closed early or late: clock step, suspend, shutdown
     bool maps_suspect = false;
+
+    friend bool operator==(const Profile&, const Profile&) = default;
 };
 
 // Self and total per function of one event, idle excluded, most self weight first.

@@ -3,8 +3,11 @@
 // Runs on the analyst's thread (or in the command line).
 #pragma once
 
+#include <cstdint>
 #include <memory>
-#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "analyzer/profile.hpp"
 #include "analyzer/slice.hpp"
@@ -16,6 +19,8 @@ namespace perfvigil::analyzer {
 
 // The systemd unit and container of a cgroup path. "/system.slice/nginx.service" → unit "nginx.service";
 // "/system.slice/docker-<64 hex>.scope" → container of its first 12 digits. Instances and scopes keep their full name.
+// The innermost service or scope counts, so user units are found inside user@1000.service; a slice only where there is
+// nothing else. Containers: Docker, containerd (CRI), CRI-O, Podman, Kubernetes with either cgroup driver.
 struct UnitName {
     std::string unit;
     std::string container;
@@ -28,7 +33,7 @@ struct SliceHotspots {
         std::string_view function;
         std::string_view dso;
         std::string_view unit;
-        std::uint32_t event = 0;
+        std::uint32_t event = 0;  // EventIndex
         std::uint64_t samples = 0;
         std::uint64_t weight = 0;
         UnknownReason reason = UnknownReason::kNone;  // why `function` has no name
@@ -38,6 +43,7 @@ struct SliceHotspots {
 
 class ProfileBuilder {
 public:
+    // Both outlive the builder; more events may be added to `events` meanwhile.
     ProfileBuilder(const std::vector<collector::EventInfo>& events, Symbolizer& symbolizer);
     ~ProfileBuilder();
 

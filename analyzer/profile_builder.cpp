@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/profile_builder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/ledger.hpp"
+#include "analyzer/profile_tables.hpp"
+#include "analyzer/profile_warnings.hpp"
+
+namespace perfvigil::analyzer {
+
+using collector::EventIndex;
+using collector::EventInfo;
+
+namespace {
+
+constexpr std::uint32_t kNone = HashIndex::kNone;
+
+// Sums under a key made of small numbers; each key once, in the order of first use.
+template <class Row>
+class Sums {
+public:
+    template <class Same>
+    Row& at(std::uint64_t hash, Same&& same) {
+        auto found = index_.find(hash, [&](std::uint32_t position) { return same(rows_[position]); });
+        if (found == kNone) {
+            found = static_cast<std::uint32_t>(rows_.size());
+            rows_.emplace_back();
+            index_.insert(hash, found);
+        }
+        return rows_[found];
+    }
+    [[nodiscard]] std::vector<Row>& rows() { return rows_; }
+    void clear() {
+        rows_.clear();
+        index_.clear();
+    }
+
+private:
+    std::vector<Row> rows_;
+    HashIndex index_;
+};
+
+struct SelfSum {  // of one event, function and context
+    std::uint32_t event = 0;
+    std::uint32_t function = 0;
+    std::uint32_t context = 0;
+    std::uint64_t samples = 0;
+    std::uint64_t weight = 0;
+};
+
+}  // namespace
+
+struct ProfileBuilder::State {
+    State(const std::vector<EventInfo>& event_list, Symbolizer& names) : events(event_list), symbolizer(names) {}
+
+    void begin_window();
+    [[nodiscard]] std::uint32_t event_number(EventIndex event);
+    void name_frames(const Slice& slice);
+    [[nodiscard]] std::uint32_t function_of(const Frame& frame);
+    [[nodiscard]] std::uint32_t function_without_dso(std::uint64_t what);
+    void translate_stacks(const Slice& slice);
+    void count_entries(const Slice& slice);
+    void count_broken(const Slice& slice);
+    void add_cpus(const Slice& slice, ProfileMoment& moment);
+    void add_totals(const Slice& slice, ProfileMoment& moment);
+    void add_top(ProfileMoment& moment);
+    [[nodiscard]] SliceHotspots hotspots();
+
+    const std::vector<EventInfo>& events;
+    Symbolizer& symbolizer;
+
+    // The window so far.
+    std::size_t slices = 0;
+    ProfileTables tables;
+    std::vector<ProfileEvent> totals;    // by event number
+    std::vector<std::uint32_t> numbers;  // of EventIndex; kNone: no sampling event
+    std::vector<EventIndex> indices;     // of event numbers
+    std::vector<ProfileCpu> cpus;        // by ascending CPU
+    std::vector<ProfileMoment> moments;
+    std::vector<BrokenStacks> broken;  // by the tables' Dso number
+    WindowFacts facts;
+    MonotonicTime first_start{};
+    WallTime wall_end{};
+    Nanoseconds duration{};
+    bool partial = false;
+    bool maps_suspect = false;
+
+    // Functions of frames seen in this window. Names that may still come are asked for again in the next slice.
+    struct NamedFrame {
+        Frame frame;
+        std::uint32_t function = 0;
+    };
+    std::vector<NamedFrame> named;
+    HashIndex named_index;
+
+    // One slice, translated; by position in the slice.
+    std::vector<std::uint32_t> frame_functions;
+    std::vector<std::uint32_t> stacks;
+    std::vector<std::uint32_t> leaves;  // of stacks: the innermost function
+    std::vector<std::uint32_t> contexts;
+    std::vector<std::uint64_t> stack_samples;  // of the event that broken stacks are counted by
+    boost::unordered_flat_map<collector::DsoId, const collector::DsoRef*> dsos;
+    Sums<SelfSum> self;
+    std::vector<std::uint32_t> scratch;
+    std::vector<std::uint32_t> dso_seen;  // by Dso number: the last stack that passed through it, plus one
+};
+
+ProfileBuilder::ProfileBuilder(const std::vector<EventInfo>& events, Symbolizer& symbolizer)
+    : state_(std::make_unique<State>(events, symbolizer)) {}
+
+ProfileBuilder::~ProfileBuilder() = default;
+
+std::size_t ProfileBuilder::slices() const { return state_->slices; }
+
+SliceHotspots ProfileBuilder::add(const Slice& slice) {
+    State& state = *state_;
+    if (state.slices == 0) {
+        state.begin_window();
+        state.first_start = slice.start;
+    }
+    ++state.slices;
+    state.wall_end = slice.wall_end;
+    const Nanoseconds length = std::max(Nanoseconds{}, slice.end - slice.start);
+    state.duration += length;
+    state.partial |= slice.clock_stepped;
+    state.maps_suspect |= slice.maps_suspect;
+    state.facts.note(slice);
+
+    ProfileMoment moment;
+    moment.wall_end = slice.wall_end;
+    moment.length = length;
+    state.name_frames(slice);
+    state.translate_stacks(slice);
+    state.count_entries(slice);
+    state.count_broken(slice);
+    state.add_totals(slice, moment);
+    state.add_cpus(slice, moment);
+    state.add_top(moment);
+    state.moments.push_back(std::move(moment));
+    return state.hotspots();
+}
+
+void ProfileBuilder::State::begin_window() {
+    symbolizer.begin_window();
+    named.clear();
+    named_index.clear();
+    totals.clear();
+    numbers.clear();
+    indices.clear();
+}
+
+// The event's place in the profile: sampling events in the order of the table.
+std::uint32_t ProfileBuilder::State::event_number(EventIndex event) {
+    for (std::size_t i = numbers.size(); i < events.size(); ++i) {
+        const EventInfo& info = events[i];
+        if (info.role != collector::EventRole::kSampling) {
+            numbers.push_back(kNone);
+            continue;
+        }
+        numbers.push_back(static_cast<std::uint32_t>(totals.size()));
+        indices.push_back(EventIndex{static_cast<std::uint32_t>(i)});
+        const Nanoseconds period = info.nominal_period();
+        const bool cycles =
+            info.attr.type == collector::kTypeHardware && (info.attr.config & 0xffffffffU) == collector::kHwCpuCycles;
+        totals.push_back({.name = info.name,
+                          .unit = period.count() > 0 ? WeightUnit::kNanoseconds
+                                                     : (cycles ? WeightUnit::kCycles : WeightUnit::kEvents),
+                          .frequency_mode = info.attr.freq(),
+                          .rate = info.attr.sample_period_or_freq,
+                          .nominal_period = period});
+    }
+    return event.value < numbers.size() ? numbers[event.value] : kNone;
+}
+
+// --- names
+
+void ProfileBuilder::State::name_frames(const Slice& slice) {
+    dsos.clear();
+    for (const auto& dso : slice.dsos) dsos.emplace(dso->id, &dso);
+    frame_functions.clear();
+    for (const Frame& frame : slice.frames) frame_functions.push_back(function_of(frame));
+}
+
+std::uint32_t ProfileBuilder::State::function_of(const Frame& frame) {
+    if (frame.dso.value == 0) return function_without_dso(frame.offset);
+    const std::uint64_t hash = mix(mix(hash_seed(), frame.offset), frame.dso.value);
+    const auto known = named_index.find(hash, [&](std::uint32_t position) { return named[position].frame == frame; });
+    if (known != kNone) return named[known].function;
+
+    const auto found = dsos.find(frame.dso);
+    if (found == dsos.end()) return function_without_dso(kFrameUnmapped);
+    const collector::DsoRef& dso = *found->second;
+    const Symbol symbol = symbolizer.resolve(dso, frame.offset);
+    const bool nameless = symbol.name.empty() || symbol.reason != UnknownReason::kNone;
+    const UnknownReason reason =
+        nameless && symbol.reason == UnknownReason::kNone ? UnknownReason::kOutsideSymbols : symbol.reason;
+    const std::uint32_t function =
+        tables.function(nameless ? "[unknown]" : symbol.name, symbol.dso.empty() ? dso->path : symbol.dso,
+                        dso->kind == collector::DsoKind::kKernel, reason);
+    if (reason != UnknownReason::kPending) {
+        named_index.insert(hash, static_cast<std::uint32_t>(named.size()));
+        named.push_back({.frame = frame, .function = function});
+    }
+    return function;
+}
+
+std::uint32_t ProfileBuilder::State::function_without_dso(std::uint64_t what) {
+    switch (what) {
+        case kFrameGuest: return tables.function("[guest]", "[guest]", false, UnknownReason::kNone);
+        case kFrameHypervisor: return tables.function("[hypervisor]", "[hypervisor]", true, UnknownReason::kNone);
+        case kFrameCut: return tables.function("[cut]", "[cut]", false, UnknownReason::kNone);
+        default: return tables.function("[unknown]", "[unknown]", false, UnknownReason::kUnmapped);
+    }
+}
+
+// --- samples
+
+void ProfileBuilder::State::translate_stacks(const Slice& slice) {
+    stacks.clear();
+    leaves.clear();
+    for (const Stack& stack : slice.stacks) {
+        scratch.clear();
+        for (const auto frame : slice.frames_of(stack)) scratch.push_back(frame_functions[frame]);
+        leaves.push_back(scratch.front());
+        stacks.push_back(tables.stack(scratch, stack.flags));
+    }
+    contexts.clear();
+    for (const Actor& actor : slice.actors) contexts.push_back(tables.context(actor.comm, actor.cgroup_path));
+}
+
+void ProfileBuilder::State::count_entries(const Slice& slice) {
+    self.clear();
+    for (const Entry& entry : slice.entries) {
+        const std::uint32_t event = event_number(entry.event);
+        if (event == kNone) continue;
+        const std::uint32_t context = contexts[entry.actor];
+        tables.count(event, stacks[entry.stack], context, entry.idle, entry.samples, entry.weight);
+        if (entry.idle) {
+            totals[event].idle_samples += entry.samples;
+            totals[event].idle_weight += entry.weight;
+            continue;
+        }
+        const std::uint32_t function = leaves[entry.stack];
+        const std::uint64_t hash = mix(mix(hash_seed(), (std::uint64_t{function} << 32U) | context), event);
+        SelfSum& sum = self.at(hash, [&](const SelfSum& known) {
+            return known.function == function && known.context == context && known.event == event;
+        });
+        sum.event = event;
+        sum.function = function;
+        sum.context = context;
+        sum.samples += entry.samples;
+        sum.weight += entry.weight;
+    }
+}
+
+// Stacks that end in nowhere, by the Dso of their last good frame: it was compiled without frame pointers, or calls
+// what was.
+void ProfileBuilder::State::count_broken(const Slice& slice) {
+    const bool has_clock = std::ranges::any_of(events, [](const EventInfo& info) {
+        return info.role == collector::EventRole::kSampling && info.nominal_period().count() > 0;
+    });
+    stack_samples.assign(slice.stacks.size(), 0);
+    for (const Entry& entry : slice.entries) {
+        if (event_number(entry.event) == kNone) continue;
+        if (has_clock && events[entry.event.value].nominal_period().count() == 0) continue;
+        stack_samples[entry.stack] += entry.samples;
+    }
+    dso_seen.assign(tables.dsos(), 0);
+    broken.resize(tables.dsos());
+    for (std::size_t i = 0; i < slice.stacks.size(); ++i) {
+        if (stack_samples[i] == 0) continue;
+        const Stack& stack = slice.stacks[i];
+        std::uint32_t broken_in = kNone;
+        for (const auto frame : slice.frames_of(stack)) {
+            const std::uint32_t function = frame_functions[frame];
+            if (slice.frames[frame].dso.value == 0 || tables.function_at(function).kernel) continue;
+            const std::uint32_t dso = tables.dso_of(function);
+            if ((stack.flags & kStackBroken) != 0 && slice.frames[frame].dso == stack.broken_in) broken_in = dso;
+            if (dso_seen[dso] == i + 1) continue;
+            dso_seen[dso] = static_cast<std::uint32_t>(i + 1);
+            broken[dso].samples += stack_samples[i];
+        }
+        if (broken_in != kNone) broken[broken_in].broken += stack_samples[i];
+    }
+}
+
+// --- small parts
+
+void ProfileBuilder::State::add_totals(const Slice& slice, ProfileMoment& moment) {
+    for (std::size_t i = 0; i < slice.totals.size(); ++i) {
+        const std::uint32_t number = event_number(EventIndex{static_cast<std::uint32_t>(i)});
+        if (number == kNone) continue;
+        const EventTotals& more = slice.totals[i];
+        if (moment.totals.size() <= number) moment.totals.resize(number + 1);
+        moment.totals[number] = more;
+        ProfileEvent& sum = totals[number];
+        sum.samples += more.samples;
+        sum.weight += more.weight;
+        sum.lost += more.lost;
+        sum.lost_is_shared |= more.lost_is_shared;
+        facts.add_throttles(number, more.throttles);
+        if (more.nominal_period.count() > 0 && more.nominal_period != sum.nominal_period) {
+            sum.nominal_period = more.nominal_period;
+            const auto period = static_cast<std::uint64_t>(more.nominal_period.count());
+            // The kernel truncates 10^9 / F; the nearest whole F is what was asked for.
+            sum.rate = sum.frequency_mode ? (1'000'000'000 + period / 2) / period : period;
+        }
+    }
+    moment.totals.resize(totals.size());
+}
+
+void ProfileBuilder::State::add_cpus(const Slice& slice, ProfileMoment& moment) {
+    for (const CpuSlice& cpu : slice.cpus) {
+        moment.cpus.push_back({.sum = cpu, .ledger = clock_ledger(cpu), .busy = busy_of(cpu)});
+        auto at = std::ranges::lower_bound(cpus, cpu.cpu, {}, [](const ProfileCpu& known) { return known.sum.cpu; });
+        if (at == cpus.end() || at->sum.cpu != cpu.cpu) at = cpus.insert(at, ProfileCpu{});
+        accumulate(at->sum, cpu);
+        at->ledger += moment.cpus.back().ledger;
+    }
+}
+
+void ProfileBuilder::State::add_top(ProfileMoment& moment) {
+    auto& top = moment.top;
+    for (const SelfSum& sum : self.rows()) {
+        top.push_back({.event = sum.event, .function = sum.function, .samples = sum.samples, .weight = sum.weight});
+    }
+    // A function's rows of several contexts become one.
+    std::ranges::sort(top, {}, [](const auto& row) { return std::pair(row.event, row.function); });
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < top.size(); ++i) {
+        if (kept > 0 && top[kept - 1].event == top[i].event && top[kept - 1].function == top[i].function) {
+            top[kept - 1].samples += top[i].samples;
+            top[kept - 1].weight += top[i].weight;
+        } else {
+            top[kept++] = top[i];
+        }
+    }
+    top.resize(kept);
+    std::ranges::sort(top, [](const auto& a, const auto& b) {
+        if (a.event != b.event) return a.event < b.event;
+        return a.weight != b.weight ? a.weight > b.weight : a.function < b.function;
+    });
+    std::size_t in_event = 0;
+    std::uint32_t event = kNone;
+    std::erase_if(top, [&](const auto& row) {
+        in_event = row.event == event ? in_event + 1 : 1;
+        event = row.event;
+        return in_event > kTopFunctions;
+    });
+}
+
+SliceHotspots ProfileBuilder::State::hotspots() {
+    SliceHotspots result;
+    result.rows.reserve(self.rows().size());
+    for (const SelfSum& sum : self.rows()) {
+        const ProfileFunction& function = tables.function_at(sum.function);
+        result.rows.push_back({.function = function.name,
+                               .dso = function.dso,
+                               .unit = tables.context_at(sum.context).unit,
+                               .event = indices[sum.event].value,
+                               .samples = sum.samples,
+                               .weight = sum.weight,
+                               .reason = function.reason});
+    }
+    return result;
+}
+
+Profile ProfileBuilder::build(const collector::HostFacts& host, std::string id) {
+    State& state = *state_;
+    Profile profile;
+    profile.id = std::move(id);
+    profile.duration = state.duration;
+    profile.end = state.wall_end;
+    if (state.wall_end == WallTime{} && host.wall_reference != WallTime{}) {
+        profile.end = host.wall_reference + ((state.first_start + state.duration) - host.monotonic_reference);
+    }
+    profile.start = profile.end - (profile.end == WallTime{} ? Nanoseconds{} : state.duration);
+    profile.host = {.hostname = host.hostname,
+                    .os_release = host.os_release,
+                    .architecture = host.architecture,
+                    .cpu_description = host.cpu_description,
+                    .recorder = host.version,
+                    .cpus_online = host.cpus_online};
+    (void)state.event_number({});
+    profile.events = state.totals;
+    for (std::size_t i = 0; i < state.broken.size(); ++i) {
+        state.broken[i].dso = state.tables.dso_at(static_cast<std::uint32_t>(i));
+    }
+    std::erase_if(state.broken, [](const BrokenStacks& row) { return row.samples == 0; });
+    profile.broken = std::move(state.broken);
+    state.tables.hand_over(profile);
+    for (auto& cpu : state.cpus) cpu.busy = busy_of(cpu.sum);
+    profile.cpus = std::move(state.cpus);
+    profile.moments = std::move(state.moments);
+    profile.partial = state.partial;
+    profile.maps_suspect = state.maps_suspect;
+    profile.degraded = host.degraded;
+    add_warnings(profile, state.events, state.facts);
+    state_ = std::make_unique<State>(state.events, state.symbolizer);
+    return profile;
+}
+
+}  // namespace perfvigil::analyzer
