@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/recording_options.hpp"
+
+#include <gtest/gtest.h>
+
+namespace perfvigil::collector {
+namespace {
+
+TEST(RecordingOptions, KnownEvents) {
+    struct Case {
+        const char* name;
+        std::uint32_t type;
+        std::uint64_t config;
+    };
+    for (const Case& c : {Case{"cycles", 0, 0},
+                          {"cpu-cycles", 0, 0},
+                          {"instructions", 0, 1},
+                          {"cache-misses", 0, 3},
+                          {"branch-misses", 0, 5},
+                          {"ref-cycles", 0, 9},
+                          {"cpu-clock", 1, 0},
+                          {"task-clock", 1, 1},
+                          {"page-faults", 1, 2},
+                          {"faults", 1, 2},
+                          {"context-switches", 1, 3},
+                          {"cs", 1, 3},
+                          {"major-faults", 1, 6},
+                          {"r01c2", 4, 0x1c2},
+                          {"rffffffffffffffff", 4, UINT64_MAX}}) {
+        const auto event = parse_event(c.name);
+        ASSERT_TRUE(event) << c.name;
+        EXPECT_EQ(event->name, c.name);
+        EXPECT_EQ(event->type, c.type) << c.name;
+        EXPECT_EQ(event->config, c.config) << c.name;
+    }
+}
+
+TEST(RecordingOptions, UnknownEventsAreNamedInTheError) {
+    for (const char* name : {"", "cyclez", "r", "rxyz", "r1ffffffffffffffff", "dummy", "cycles:u", "a\nb"}) {
+        const auto event = parse_event(name);
+        ASSERT_FALSE(event) << name;
+        EXPECT_EQ(event.error().code, ErrorCode::kInvalid);
+        EXPECT_EQ(event.error().message.find('\n'), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace perfvigil::collector
