@@ -15,7 +15,7 @@ struct CaptureCounts {
     std::uint64_t lost_samples = 0;  // PERF_RECORD_LOST_SAMPLES
     std::uint64_t malformed = 0;
     std::uint64_t unknown_ids = 0;
-    std::uint64_t out_of_order = 0;  // records that the file's rounds could not put in order
+    std::uint64_t out_of_order = 0;                  // records that the file's rounds could not put in order
     std::map<std::uint32_t, std::uint64_t> by_type;  // those inside compressed ones included
 };
 

@@ -62,7 +62,8 @@ void CaptureEvents::add_ours(const std::vector<StoredAttr>& attrs, const Capture
                             .generation = fact->second->generation,
                             .nominal_period = fact->second->nominal_period,
                             .layout = layout,
-                            .period_or_freq = fact->second->period_or_freq};
+                            .period_or_freq = fact->second->period_or_freq,
+                            .max_stack = fact->second->max_stack};
             }
             add_instance(id, instance);
         }

@@ -115,6 +115,7 @@ void write_instance(MessageWriter& parent, std::uint32_t field, const CaptureFac
     out.number(4, instance.generation);
     out.number(5, static_cast<std::uint64_t>(instance.nominal_period.count()));
     out.number(6, instance.period_or_freq);
+    out.number(7, instance.max_stack);
 }
 
 void write_cut(MessageWriter& parent, std::uint32_t field, const Cut& cut, CpuTimesCodec& memory) {

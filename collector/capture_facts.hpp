@@ -22,6 +22,7 @@ struct CaptureFacts {
         std::uint32_t generation = 0;
         Nanoseconds nominal_period{};
         std::uint64_t period_or_freq = 0;  // 0: as in the event's attr
+        std::uint16_t max_stack = 0;       // 0: as in the event's attr
     };
 
     HostFacts host;  // cpu_times: those of the file's start

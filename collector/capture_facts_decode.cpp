@@ -121,8 +121,9 @@ template <std::size_t N>
 std::array<std::string, N> read_texts(protozero::pbf_reader message) {
     std::array<std::string, N> texts;
     for_each_field(message, [&](protozero::pbf_reader& in) {
-        if (in.tag() < 1 || in.tag() > N) return false;
-        texts[in.tag() - 1] = read_text(in);
+        const std::size_t field = in.tag();
+        if (field < 1 || field > N) return false;
+        texts[field - 1] = read_text(in);
         return true;
     });
     return texts;
@@ -222,6 +223,7 @@ CaptureFacts::Instance read_instance(protozero::pbf_reader message) {
             case 4: instance.generation = number32(in); return true;
             case 5: instance.nominal_period = Nanoseconds(nanoseconds(in)); return true;
             case 6: instance.period_or_freq = number(in); return true;
+            case 7: instance.max_stack = static_cast<std::uint16_t>(number(in)); return true;
             default: return false;
         }
     });

@@ -221,7 +221,10 @@ Result<void> CaptureReader::finish(RecordSink& sink) {
         if (auto pumped = pump(sink); !pumped) return pumped;
     }
     if (!std::exchange(state_->finished, true)) state_->delivery.finish(sink);
-    return {};
+    if (!state_->events.table().events().empty() || state_->counts.samples != 0) return {};
+    const auto& warnings = state_->warnings;
+    return fail(ErrorCode::kInvalid, fmt::format("{}: no event and no sample: {}", name(),
+                                                 warnings.empty() ? "it is empty" : warnings.back()));
 }
 
 const HostFacts& CaptureReader::host() const { return state_->source.features.host; }

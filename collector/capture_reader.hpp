@@ -29,7 +29,8 @@ public:
     // the end.
     [[nodiscard]] Result<void> pump(RecordSink& sink) override;
     [[nodiscard]] std::optional<MonotonicTime> next_pump() const override;
-    [[nodiscard]] Result<void> finish(RecordSink& sink) override;  // reads to the end, makes the last cut
+    // Reads to the end, makes the last cut. An error where the capture held neither an event nor a sample.
+    [[nodiscard]] Result<void> finish(RecordSink& sink) override;
 
     // From the header features; our own section where present. Complete after finish() for pipes.
     [[nodiscard]] const HostFacts& host() const;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "collector/capture_baseline.hpp"
 #include "collector/capture_file.hpp"
 #include "collector/host_facts.hpp"
 #include "collector/processes.hpp"
@@ -20,8 +21,11 @@
 namespace perfvigil::collector {
 
 struct CaptureOptions {
-    int compression_level = 3;  // zstd, PERF_RECORD_COMPRESSED; 0: not compressed
-    std::string command_line;   // feature CMDLINE
+    int compression_level = 3;   // zstd, PERF_RECORD_COMPRESSED; 0: not compressed
+    std::string command_line{};  // feature CMDLINE; empty: the host facts' own
+    // For a file that begins within a recording: fed with the stream so far, read by create() only. Without it the
+    // first slice of the file has no counters to start from.
+    const CaptureBaseline* baseline = nullptr;
 };
 
 // On the LOST_SAMPLES records that the writer makes of the READ records' counts: our reader has them from there.

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collector/capture_writer.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/text.hpp"
+#include "collector/capture_facts.hpp"
+#include "collector/capture_features.hpp"
+#include "collector/capture_head.hpp"
+#include "collector/capture_header.hpp"
+#include "collector/record_append.hpp"
+#include "collector/state_on_first_use.hpp"
+#include "collector/zstd_stream.hpp"
+
+namespace perfvigil::collector {
+namespace {
+
+// Records of so many bytes become one COMPRESSED record: even what does not compress fits its 16-bit size then.
+constexpr std::size_t kBlockSize = 63U << 10;
+constexpr std::size_t kMaxRecordSize = 65535;
+constexpr std::uint32_t kFirstUserSpaceRecord = 64;
+constexpr std::string_view kKernelName = "[kernel.kallsyms]";
+
+// Layout and id for records of our own making: the event that would have sent them.
+struct Stamp {
+    RecordLayout layout;
+    EventId id{};
+};
+
+Stamp stamp_of(const EventTable& events) {
+    Stamp stamp;
+    bool found = false;
+    for (const auto& [id, instance] : events.instances()) {
+        const bool side_band = events.event(instance.event).role == EventRole::kSideBand;
+        const bool found_side_band = found && events.event(events.find(stamp.id)->event).role == EventRole::kSideBand;
+        if (found && (!side_band || (found_side_band && stamp.id < id))) continue;
+        stamp = {instance.layout, id};
+        found = true;
+    }
+    return stamp;
+}
+
+}  // namespace
+
+struct CaptureWriter::State {
+    State(std::unique_ptr<CaptureFile> opened, const EventTable& table, const HostFacts& facts,
+          const ProcessTable& processes, CaptureOptions how)
+        : file(std::move(opened)),
+          events(table),
+          options(std::move(how)),
+          head(facts, table),
+          stamp(stamp_of(table)),
+          first_use(processes, stamp.layout, stamp.id) {}
+
+    [[nodiscard]] Result<void> start();
+    void append(Bytes record);
+    void write(const OrderedRecord& record);
+    void cut(const Cut& made);
+    [[nodiscard]] Result<void> flush();
+    [[nodiscard]] Result<void> finish();
+
+    std::unique_ptr<CaptureFile> file;
+    const EventTable& events;
+    CaptureOptions options;
+    CaptureHead head;
+    Stamp stamp;
+    StateOnFirstUse first_use;
+    std::uint64_t handed_over = 0;  // bytes given to the file
+    std::vector<std::byte> block;   // records not yet compressed
+    std::vector<std::byte> ready;   // bytes of the file not yet handed over
+    std::uint64_t samples = 0;
+
+private:
+    struct Lost {
+        std::uint64_t first = 0;
+        std::uint64_t last = 0;
+    };
+    void open_with_baseline();
+    void write_kernel();
+    void note(const OrderedRecord& record);
+    void note_build_id(const Record& record);
+    void note_read(EventId id, const ReadRecord& read);
+    void close_block();
+    void compress(Bytes part);
+    void write_lost_samples();
+    [[nodiscard]] std::vector<CaptureBuildId> build_id_table() const;
+    [[nodiscard]] std::map<unsigned, std::vector<std::byte>> features();
+
+    std::optional<ZstdCompressor> compressor;
+    std::optional<Error> failure;  // of compression or of the stream; said at the next flush
+    bool head_changed = false;
+    std::vector<std::byte> scratch;
+    std::vector<std::byte> compressed;
+    std::uint64_t bytes_in = 0;   // given to the compressor
+    std::uint64_t bytes_out = 0;  // … and received from it
+    std::map<EventId, Lost> lost;
+    std::map<std::string, BuildId> build_ids;
+    std::vector<Cut> cuts;
+    MonotonicTime first_sample = MonotonicTime::max();
+    MonotonicTime last_sample = MonotonicTime::min();
+    MonotonicTime last_time{};
+};
+
+Result<void> CaptureWriter::State::start() {
+    if (options.compression_level > 0) {
+        auto made = ZstdCompressor::create(options.compression_level);
+        if (!made) return fail(std::move(made.error()));
+        compressor.emplace(std::move(*made));
+    }
+    if (!options.command_line.empty()) head.host().command_line = options.command_line;
+    if (options.baseline != nullptr && options.baseline->cpu_times())
+        head.host().cpu_times = {*options.baseline->cpu_times()};
+    ready = head.first();
+    write_kernel();
+    open_with_baseline();
+    return {};
+}
+
+// The kernel and its modules, as perf_event__synthesize_kernel_mmap() and …_modules() name them.
+void CaptureWriter::State::write_kernel() {
+    const HostFacts& host = head.host();
+    const auto write_mmap = [&](std::uint64_t start, std::uint64_t length, std::uint64_t page_offset,
+                                const BuildId& build_id, std::string_view path) {
+        scratch.clear();
+        MmapRecord mmap{.misc = kMiscKernel, .pid = Pid{-1}, .tid = Tid{0}};
+        mmap.sample.id = stamp.id;
+        mmap.start = start;
+        mmap.length = length;
+        mmap.page_offset = page_offset;
+        mmap.build_id = build_id;
+        mmap.protection = 4;  // PROT_EXEC
+        mmap.path = path;
+        append_record(mmap, stamp.layout, scratch);
+        append(scratch);
+    };
+    if (host.kernel_start != 0 && host.kernel_end > host.kernel_start) {
+        write_mmap(host.kernel_start, host.kernel_end - host.kernel_start, host.kernel_start, host.kernel_build_id,
+                   std::string(kKernelName) + host.kernel_reference);
+    }
+    for (const KernelModule& module : host.modules)
+        write_mmap(module.start, module.size, 0, module.build_id, module.path);
+}
+
+void CaptureWriter::State::open_with_baseline() {
+    if (options.baseline == nullptr) return;
+    for (const auto& [address, record] : options.baseline->kernel_symbols()) append(record);
+    for (const auto& [id, read] : options.baseline->reads()) {
+        const EventInstance* instance = events.find(id);
+        if (instance == nullptr) continue;
+        append(read.record);
+        const auto decoded = decode_record(read.record, instance->layout);
+        if (decoded) note_read(id, std::get<ReadRecord>(*decoded));
+    }
+}
+
+// Records are not torn apart where that can be avoided: a killed recorder loses whole ones then.
+void CaptureWriter::State::append(Bytes record) {
+    if (block.size() + record.size() > kBlockSize) close_block();
+    block.insert(block.end(), record.begin(), record.end());
+}
+
+void CaptureWriter::State::write(const OrderedRecord& record) {
+    // A further member of a group read: its record has been written.
+    if (record.bytes.empty()) return;
+    if (record.event != nullptr && record.event->layout.endian != Endian::kNative) {
+        if (!failure) failure = Error{ErrorCode::kUnsupported, 0, "records of the other byte order cannot be copied"};
+        return;
+    }
+    const auto header = peek_header(record.bytes);
+    if (!header || header->size > record.bytes.size()) return;
+    if (header->type >= kFirstUserSpaceRecord && header->type != kRecordFinishedInit) return;
+    scratch.clear();
+    first_use.before(record, scratch);
+    for (Bytes rest = scratch; !rest.empty();) {
+        const Bytes state = rest.first(peek_header(rest)->size);
+        if (const auto decoded = decode_record(state, stamp.layout)) note_build_id(*decoded);
+        append(state);
+        rest = rest.subspan(state.size());
+    }
+    if (const EventId id = sample_id_of(record.record).id; record.event != nullptr && head.add(id, *record.event))
+        head_changed = true;
+    note(record);
+    append(record.bytes.first(header->size));
+}
+
+void CaptureWriter::State::note(const OrderedRecord& record) {
+    last_time = std::max(last_time, record.time);
+    if (std::holds_alternative<SampleRecord>(record.record)) {
+        ++samples;
+        first_sample = std::min(first_sample, record.time);
+        last_sample = std::max(last_sample, record.time);
+    } else if (const auto* read = std::get_if<ReadRecord>(&record.record)) {
+        note_read(read->sample.id, *read);
+    } else {
+        note_build_id(record.record);
+    }
+}
+
+void CaptureWriter::State::note_build_id(const Record& record) {
+    const auto* mmap = std::get_if<MmapRecord>(&record);
+    if (mmap != nullptr && !mmap->build_id.empty()) build_ids.insert_or_assign(std::string(mmap->path), mmap->build_id);
+}
+
+void CaptureWriter::State::note_read(EventId id, const ReadRecord& read) {
+    if (read.read.size() == 0) return;
+    const std::uint64_t count = read.read[0].lost;
+    lost.try_emplace(id, Lost{count, count}).first->second.last = count;
+}
+
+void CaptureWriter::State::cut(const Cut& made) {
+    close_block();
+    // perf writes round marks outside of compression; so does this.
+    ByteWriter to(ready);
+    to.u32(kRecordFinishedRound);
+    to.u16(0);
+    to.u16(kRecordHeaderSize);
+    cuts.push_back(made);
+    if (head.add_all()) head_changed = true;
+}
+
+void CaptureWriter::State::close_block() {
+    Bytes rest = block;
+    while (!rest.empty()) {
+        const Bytes part = rest.first(std::min(rest.size(), kBlockSize));
+        rest = rest.subspan(part.size());
+        if (compressor)
+            compress(part);
+        else
+            ready.insert(ready.end(), part.begin(), part.end());
+    }
+    block.clear();
+}
+
+void CaptureWriter::State::compress(Bytes part) {
+    if (failure) return;
+    compressed.clear();
+    auto done = compressor->compress(part, compressed);
+    if (!done) {
+        failure = std::move(done.error());
+        return;
+    }
+    bytes_in += part.size();
+    bytes_out += compressed.size();
+    const std::size_t size = kRecordHeaderSize + compressed.size();
+    assert(size <= kMaxRecordSize);
+    ByteWriter to(ready);
+    to.u32(kRecordCompressed);
+    to.u16(0);
+    to.u16(static_cast<std::uint16_t>(size));
+    to.bytes(compressed);
+}
+
+Result<void> CaptureWriter::State::flush() {
+    if (failure) return fail(*failure);
+    if (!ready.empty()) {
+        handed_over += ready.size();
+        if (auto appended = file->append(std::exchange(ready, {})); !appended) return appended;
+    }
+    if (!std::exchange(head_changed, false)) return {};
+    auto now = head.current();
+    return now ? file->write_at(0, std::move(*now)) : Result<void>();
+}
+
+// The last loss of a ring is never reported inside it; the counters know.
+void CaptureWriter::State::write_lost_samples() {
+    for (const auto& [id, count] : lost) {
+        if (count.last <= count.first) continue;
+        const EventInstance* instance = events.find(id);
+        LostSamplesRecord record{.lost = count.last - count.first};
+        record.sample.id = id;
+        record.sample.time = last_time;
+        if (instance != nullptr && instance->cpu) record.sample.cpu = *instance->cpu;
+        scratch.clear();
+        append_record(record, instance != nullptr ? instance->layout : stamp.layout, scratch, kMiscLostFromReads);
+        append(scratch);
+    }
+}
+
+std::vector<CaptureBuildId> CaptureWriter::State::build_id_table() const {
+    std::vector<CaptureBuildId> table;
+    const HostFacts& host = head.host();
+    if (!host.kernel_build_id.empty())
+        table.push_back({host.kernel_build_id, Pid{-1}, kMiscKernel, std::string(kKernelName)});
+    for (const KernelModule& module : host.modules) {
+        if (!module.build_id.empty()) table.push_back({module.build_id, Pid{-1}, kMiscKernel, module.path});
+    }
+    for (const auto& [path, id] : build_ids) table.push_back({id, Pid{-1}, kMiscUser, path});
+    return table;
+}
+
+std::map<unsigned, std::vector<std::byte>> CaptureWriter::State::features() {
+    const HostFacts& host = head.host();
+    std::map<unsigned, std::vector<std::byte>> all;
+    const auto add_text = [&](HeaderFeature bit, std::string_view text) {
+        if (!text.empty()) all[bit] = encode_text_feature(text);
+    };
+    all[kFeatureBuildId] = encode_build_ids_feature(build_id_table());
+    add_text(kFeatureHostname, host.hostname);
+    add_text(kFeatureOsRelease, host.os_release);
+    add_text(kFeatureVersion, host.version);
+    add_text(kFeatureArch, host.architecture);
+    all[kFeatureCpuCount] = encode_numbers32_feature({host.cpus_present, host.cpus_online});
+    add_text(kFeatureCpuDescription, host.cpu_description);
+    add_text(kFeatureCpuid, host.cpuid);
+    all[kFeatureTotalMemory] = encode_numbers64_feature({host.total_memory_kib});
+    if (!host.command_line.empty()) all[kFeatureCommandLine] = encode_command_line_feature(host.command_line);
+    all[kFeatureEventDescription] = encode_events_feature(head.descriptions());
+    if (samples > 0) all[kFeatureSampleTime] = encode_numbers64_feature({to_ns(first_sample), to_ns(last_sample)});
+    all[kFeatureClockid] = encode_numbers64_feature({1});  // resolution, ns
+    all[kFeatureClockData] = encode_clock_data_feature(host.monotonic_reference, host.wall_reference);
+    if (compressor) {
+        constexpr std::uint32_t kVersion = 1;
+        constexpr std::uint32_t kZstd = 1;
+        const auto level = static_cast<std::uint32_t>(options.compression_level);
+        const auto ratio =
+            static_cast<std::uint32_t>(bytes_out == 0 ? 1 : std::max<std::uint64_t>(1, bytes_in / bytes_out));
+        all[kFeatureCompressed] = encode_numbers32_feature({kVersion, kZstd, level, ratio, kBlockSize});
+    }
+    all[kFeatureHostFacts] = encode_capture_facts(head.facts(cuts));
+    return all;
+}
+
+Result<void> CaptureWriter::State::finish() {
+    write_lost_samples();
+    close_block();
+    (void)head.add_all();
+    const std::uint64_t data_end = handed_over + ready.size();
+    CaptureHeader header;
+    header.data.size = data_end - head.data_offset();
+
+    const auto sections = features();
+    std::vector<std::byte> tail;
+    ByteWriter to(tail);
+    std::uint64_t at = data_end + sections.size() * kFeatureTableEntrySize;
+    for (const auto& [bit, content] : sections) {
+        header.features.set(bit);
+        to.u64(at);
+        to.u64(content.size());
+        at += content.size();
+    }
+    for (const auto& [bit, content] : sections) to.bytes(content);
+    auto whole_head = head.final(header, data_end, tail);
+    ready.insert(ready.end(), tail.begin(), tail.end());
+    head_changed = false;
+    if (auto flushed = flush(); !flushed) return flushed;
+    if (auto written = file->write_at(0, std::move(whole_head)); !written) return written;
+    return file->commit();
+}
+
+CaptureWriter::CaptureWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CaptureWriter::~CaptureWriter() = default;
+
+Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(const std::string& path, const EventTable& events,
+                                                             const HostFacts& host, const ProcessTable& processes,
+                                                             CaptureOptions options) {
+    auto file = create_capture_file(path);
+    if (!file) return fail(std::move(file.error()));
+    return create(std::move(*file), events, host, processes, std::move(options));
+}
+
+Result<std::unique_ptr<CaptureWriter>> CaptureWriter::create(std::unique_ptr<CaptureFile> file,
+                                                             const EventTable& events, const HostFacts& host,
+                                                             const ProcessTable& processes, CaptureOptions options) {
+    auto state = std::make_unique<State>(std::move(file), events, host, processes, std::move(options));
+    if (auto started = state->start(); !started) return fail(std::move(started.error()).at(state->file->path()));
+    return std::unique_ptr<CaptureWriter>(new CaptureWriter(std::move(state)));
+}
+
+void CaptureWriter::write(const OrderedRecord& record) { state_->write(record); }
+void CaptureWriter::cut(const Cut& cut) { state_->cut(cut); }
+Result<void> CaptureWriter::flush() { return state_->flush(); }
+Result<void> CaptureWriter::finish() { return state_->finish(); }
+std::uint64_t CaptureWriter::bytes_written() const {
+    return state_->handed_over + state_->ready.size() + state_->block.size();
+}
+std::uint64_t CaptureWriter::samples() const { return state_->samples; }
+const std::string& CaptureWriter::path() const { return state_->file->path(); }
+
+}  // namespace perfvigil::collector
