@@ -68,7 +68,7 @@ Result<ElfHead> read_elf_head(const ReadAt& read) {
         at(EI_MAG0) == ELFMAG0 && at(EI_MAG1) == ELFMAG1 && at(EI_MAG2) == ELFMAG2 && at(EI_MAG3) == ELFMAG3;
     const auto order = at(EI_DATA);
     const auto width = at(EI_CLASS);
-    if (!magic) return fail(ErrorCode::kInvalid, "not an ELF file");
+    if (!magic || start.size() < EI_NIDENT) return fail(ErrorCode::kInvalid, "not an ELF file");
     if ((order != ELFDATA2LSB && order != ELFDATA2MSB) || (width != ELFCLASS32 && width != ELFCLASS64)) {
         return fail(ErrorCode::kInvalid, "an ELF file of unknown class or byte order");
     }

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <limits>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "analyzer/symbols/kallsyms.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
@@ -101,15 +103,16 @@ private:
         // kallsyms lists one module after the other.
         if (module == last_module_) return last_module_index_;
         last_module_ = module;
-        const auto shown = display_module(module);
         auto& modules = symbols_.modules_;
-        const auto found = std::ranges::find(modules, shown);
-        last_module_index_ = static_cast<std::uint16_t>(found - modules.begin());
-        if (found == modules.end()) {
-            if (modules.size() == std::numeric_limits<std::uint16_t>::max())
-                modules.back() = "[module]";
-            else
-                modules.push_back(shown);
+        const auto known = module_index_.find(last_module_);
+        if (known != module_index_.end()) {
+            last_module_index_ = known->second;
+        } else if (modules.size() < std::numeric_limits<std::uint16_t>::max()) {
+            last_module_index_ = static_cast<std::uint16_t>(modules.size());
+            modules.push_back(display_module(module));
+            module_index_.emplace(last_module_, last_module_index_);
+        } else {
+            modules.back() = "[module]";
             last_module_index_ = static_cast<std::uint16_t>(modules.size() - 1);
         }
         return last_module_index_;
@@ -181,6 +184,7 @@ private:
 
     KernelSymbols symbols_;
     std::vector<Raw> raws_;
+    boost::unordered_flat_map<std::string, std::uint16_t> module_index_;
     std::string last_module_;
     std::uint16_t last_module_index_ = 0;
     std::optional<std::uint64_t> padding_from_;

@@ -48,7 +48,7 @@ public:
 
     void read_segments() {
         std::size_t count = 0;
-        if (elf_getphdrnum(elf_, &count) != 0) return damaged();
+        if (elf_getphdrnum(elf_, &count) != 0 || count < header_.e_phnum) return damaged();
         for (std::size_t i = 0; i < std::min(count, limits_.segments); ++i) {
             GElf_Phdr phdr;
             if (gelf_getphdr(elf_, static_cast<int>(i), &phdr) == nullptr) return damaged();
@@ -61,6 +61,8 @@ public:
     void read_sections() {
         std::size_t count = 0;
         if (elf_getshdrnum(elf_, &count) != 0) return damaged();
+        // libelf passes over a table that lies behind the file's end.
+        if (count == 0 && header_.e_shoff != 0) return damaged();
         sections_.resize(1);  // section 0 is none
         for (Elf_Scn* scn = elf_nextscn(elf_, nullptr); scn != nullptr; scn = elf_nextscn(elf_, scn)) {
             GElf_Shdr shdr;
