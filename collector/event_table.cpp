@@ -19,9 +19,7 @@ EventIndex EventTable::add_event(EventInfo info) {
     return index;
 }
 
-void EventTable::add_instance(EventId id, EventInstance instance) {
-    instances_.insert_or_assign(id, std::move(instance));
-}
+void EventTable::add_instance(EventId id, EventInstance instance) { instances_.insert_or_assign(id, instance); }
 
 void EventTable::remove_instance(EventId id) { instances_.erase(id); }
 

@@ -112,7 +112,8 @@ void ProcessTable::make_room_for_process() {
     std::vector<Candidate> all;
     all.reserve(processes_.size());
     for (const auto& [pid, entry] : processes_) {
-        all.push_back({!entry->exited, entry->exited ? to_ns(*entry->exited) : entry->last_used, pid});
+        const std::optional<MonotonicTime> exited = entry->exited;
+        all.push_back({!exited.has_value(), exited ? to_ns(*exited) : entry->last_used, pid});
     }
     const std::size_t count = std::min(batch_of(limits_.max_processes), all.size());
     const auto oldest_first = [](const Candidate& a, const Candidate& b) {

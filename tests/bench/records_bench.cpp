@@ -51,6 +51,7 @@ RecordLayout layout() { return RecordLayout::of(test::cpu_clock_attr()); }
 std::vector<test::RecordBytes> samples() {
     std::mt19937_64 random(1);
     std::vector<test::RecordBytes> out;
+    out.reserve(kSamples);
     for (std::size_t i = 0; i < kSamples; ++i) out.push_back(record_bytes(layout(), sample(random, i)));
     return out;
 }
@@ -93,10 +94,11 @@ std::uint64_t look_up(ProcessTable& table, const SampleRecord& sample) {
     return sum;
 }
 
-void per_record(benchmark::State& state, std::size_t records) {
-    state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * records));
-    state.counters["ns/record"] = benchmark::Counter(static_cast<double>(state.iterations() * records) / 1e9,
-                                                     benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+void per_record(benchmark::State& state, std::int64_t records) {
+    const std::int64_t total = state.iterations() * records;
+    state.SetItemsProcessed(total);
+    state.counters["ns/record"] =
+        benchmark::Counter(static_cast<double>(total) / 1e9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 void decode(benchmark::State& state) {
@@ -108,7 +110,7 @@ void decode(benchmark::State& state) {
             benchmark::DoNotOptimize(record);
         }
     }
-    per_record(state, kSamples);
+    per_record(state, std::int64_t{kSamples});
 }
 BENCHMARK(decode);
 
@@ -121,7 +123,7 @@ void peek(benchmark::State& state) {
             benchmark::DoNotOptimize(key);
         }
     }
-    per_record(state, kSamples);
+    per_record(state, std::int64_t{kSamples});
 }
 BENCHMARK(peek);
 
@@ -141,7 +143,7 @@ void order(benchmark::State& state) {
         time_order.flush_before(monotonic_from_ns(base - kSamples / 5),
                                 [](const TimeOrder::Item& item) { benchmark::DoNotOptimize(item.data); });
     }
-    per_record(state, kSamples);
+    per_record(state, std::int64_t{kSamples});
 }
 BENCHMARK(order)->Arg(1)->Arg(4)->Arg(64)->Arg(256);
 
@@ -150,11 +152,12 @@ void lookup(benchmark::State& state) {
     fill(table);
     const auto records = samples();
     std::vector<Record> decoded;
+    decoded.reserve(records.size());
     for (const auto& bytes : records) decoded.push_back(*decode_record(bytes, layout()));
     for (auto _ : state) {
         for (const Record& record : decoded) benchmark::DoNotOptimize(look_up(table, std::get<SampleRecord>(record)));
     }
-    per_record(state, kSamples);
+    per_record(state, std::int64_t{kSamples});
 }
 BENCHMARK(lookup);
 
@@ -180,7 +183,7 @@ void ring_to_lookup(benchmark::State& state) {
             benchmark::DoNotOptimize(look_up(table, std::get<SampleRecord>(*record)));
         });
     }
-    per_record(state, kSamples);
+    per_record(state, std::int64_t{kSamples});
 }
 BENCHMARK(ring_to_lookup);
 
@@ -190,8 +193,9 @@ void fork_exec_storm(benchmark::State& state) {
     fill(table);
     std::int32_t next = 100'000;
     std::int64_t now = 0;
-    std::vector<std::string> paths;
-    for (int i = 0; i < 6; ++i) paths.push_back("/usr/lib/x86_64-linux-gnu/lib" + std::to_string(i) + ".so.1");
+    std::vector<std::string> paths(6);
+    for (std::size_t i = 0; i < paths.size(); ++i)
+        paths[i] = "/usr/lib/x86_64-linux-gnu/lib" + std::to_string(i) + ".so.1";
     for (auto _ : state) {
         const Pid pid{next++};
         const Tid tid{pid.value};

@@ -275,8 +275,8 @@ TEST_P(Records, KernelTextAndCgroups) {
 TEST_P(Records, NamespacesTellTheMountNamespace) {
     const RecordLayout layout = layout_of(kSampleTid | kSampleTime, GetParam());
     for (std::size_t count = 0; count < 9; ++count) {
-        std::vector<test::NamespaceLink> links;
-        for (std::size_t i = 0; i < count; ++i) links.push_back({4, 100 + i});
+        std::vector<test::NamespaceLink> links(count);
+        for (std::size_t i = 0; i < count; ++i) links[i] = {4, 100 + i};
         const auto bytes = test::namespaces_bytes(layout, full_id(), Pid{1}, Tid{2}, links);
         const auto record = decode_record(bytes, layout);
         EXPECT_EQ(as<NamespacesRecord>(record).mount_ns_inode, count > 5 ? 105U : 0U);

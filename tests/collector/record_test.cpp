@@ -18,6 +18,7 @@ constexpr unsigned kSampleBits = 25;
 
 std::vector<std::uint64_t> addresses(const ChainView& chain) {
     std::vector<std::uint64_t> out;
+    out.reserve(chain.size());
     for (std::size_t i = 0; i < chain.size(); ++i) out.push_back(chain[i]);
     return out;
 }
