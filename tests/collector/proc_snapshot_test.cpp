@@ -152,7 +152,8 @@ TEST(MapsLine, Paths) {
                           {"/memfd:j (deleted)", "/memfd:j (deleted)"}}) {
         ProcMapping mapping;
         std::string storage;
-        ASSERT_TRUE(parse_maps_line(std::string("1000-2000 rwxp 00000000 00:00 0 ") + c.shown, mapping, storage));
+        const std::string line = std::string("1000-2000 rwxp 00000000 00:00 0 ") + c.shown;
+        ASSERT_TRUE(parse_maps_line(line, mapping, storage));
         EXPECT_EQ(mapping.path, c.path);
     }
 }
