@@ -6,16 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include <boost/container_hash/hash.hpp>
-
 namespace perfvigil::collector {
 namespace {
 
 constexpr Pid kSwapper{0};
 constexpr Pid kKthreadd{2};
-// The kernel's names are shorter (TASK_COMM_LEN 16, PATH_MAX 4096); a file may claim anything.
+// The kernel's names are shorter (TASK_COMM_LEN 16); a file may claim anything.
 constexpr std::size_t kMaxCommSize = 64;
-constexpr std::size_t kMaxPathSize = 4096;
 
 template <class... Handlers>
 struct Overloaded : Handlers... {
@@ -29,9 +26,6 @@ bool is_user_mapping(const MmapRecord& mmap) {
     const std::uint16_t mode = mmap.misc & kMiscCpumodeMask;
     return mmap.pid.value >= 0 && (mode == kMiscUser || mode == 0);
 }
-
-// How many to drop at a limit: in batches, so that the search for them is paid rarely.
-std::size_t batch_of(std::size_t limit) { return limit / 16 + 1; }
 
 }  // namespace
 
@@ -95,6 +89,7 @@ ProcessTable::Entry& ProcessTable::named_by_record(Pid pid, Tid tid) {
     if (entry == nullptr) make_room_for_process();
     if (entry == nullptr || (entry->exited && tid.value == pid.value)) {
         entry = &create(pid);
+        entry->maps_incomplete = entry->maps_to_come = !entry->kernel_thread;
     }
     entry->exited.reset();
     entry->heard = true;
@@ -137,12 +132,16 @@ void ProcessTable::forget_exited_before(MonotonicTime time) {
 }
 
 void ProcessTable::mark_all_suspect() {
-    for (const auto& [pid, entry] : processes_) entry->maps_incomplete = !entry->kernel_thread;
+    for (const auto& [pid, entry] : processes_) {
+        entry->maps_incomplete = !entry->kernel_thread;
+        entry->maps_to_come = false;
+    }
 }
 
+// A process without any mapping is one whose maps could not be read.
 void ProcessTable::finish_snapshot() {
     for (const auto& [pid, entry] : processes_) {
-        if (entry->heard) entry->maps_incomplete = false;
+        if (entry->heard && !entry->maps.mappings().empty()) entry->maps_incomplete = false;
     }
 }
 
@@ -209,12 +208,15 @@ void ProcessTable::apply_comm(const CommRecord& comm) {
         entry.maps.clear();
         entry.anonymous.reset();
         entry.kernel_thread = false;
-        entry.maps_incomplete = false;
+        entry.maps_incomplete = entry.maps_to_come = false;
         entry.main_exited = false;
     }
     if (comm.tid.value == comm.pid.value) {
         entry.comm = name;
-        if (comm.pid == kKthreadd && name == "kthreadd") entry.kernel_thread = true;
+        if (comm.pid == kKthreadd && name == "kthreadd") {
+            entry.kernel_thread = true;
+            entry.maps_incomplete = entry.maps_to_come = false;
+        }
     } else if (Thread* const thread = name_thread(entry, comm.tid)) {
         thread->comm = name;
     }
@@ -232,7 +234,7 @@ void ProcessTable::apply_task(const TaskRecord& task) {
     }
     const bool unheard = lookup(task.pid) == nullptr;
     Entry& entry = named_by_record(task.pid, task.tid);
-    if (unheard) entry.maps_incomplete = !entry.kernel_thread;
+    if (unheard) entry.maps_to_come = false;  // it has run for a while
     if (task.tid.value == task.pid.value) return;
     const std::string inherited(comm(task.parent_pid, task.parent_tid));
     Thread* const thread = name_thread(entry, task.tid);
@@ -241,10 +243,12 @@ void ProcessTable::apply_task(const TaskRecord& task) {
 
 void ProcessTable::fork_process(const TaskRecord& task) {
     if (task.fork_exec) {
-        // Only snapshots of /proc say so; of a process that is known already they tell nothing new.
+        // Only snapshots of /proc say so. Of a process that is known they tell nothing new, unless it is suspect: then
+        // what may have been unmapped meanwhile goes, and what is mapped follows.
         Entry* const known = lookup(task.pid);
         if (known != nullptr && !known->exited) {
             known->heard = true;
+            if (known->maps_incomplete) known->maps.clear();
             return;
         }
     }
@@ -255,7 +259,10 @@ void ProcessTable::fork_process(const TaskRecord& task) {
     child.heard = true;
     // Forks of kernel threads are kernel threads until they execute something; init is a child of the swapper.
     child.kernel_thread = parent != nullptr && parent->kernel_thread && task.parent_pid != kSwapper;
-    if (task.fork_exec) return;
+    if (task.fork_exec) {
+        child.maps_incomplete = child.maps_to_come = !child.kernel_thread;
+        return;
+    }
     if (parent == nullptr) {
         child.maps_incomplete = true;
         return;
@@ -285,85 +292,10 @@ void ProcessTable::apply_mmap(const MmapRecord& mmap) {
         return;
     }
     entry.kernel_thread = false;
+    if (std::exchange(entry.maps_to_come, false)) entry.maps_incomplete = false;
     Mapping mapping{.start = mmap.start, .end = end, .page_offset = mmap.page_offset, .dso = dso_of(mmap, entry)};
     if (mapping.dso->kind == DsoKind::kVdso) mapping.page_offset = 0;
     if (!entry.maps.map(mapping, limits_.max_mappings_per_process)) ++dropped_;
-}
-
-// --- Dsos ---
-
-ProcessTable::DsoKey ProcessTable::key_of(const Dso& dso) {
-    return {dso.kind, dso.path, dso.build_id, dso.major, dso.minor, dso.inode, dso.inode_generation};
-}
-
-std::size_t ProcessTable::DsoHash::operator()(const DsoKey& key) const noexcept {
-    std::size_t seed = std::hash<std::string_view>{}(key.path);
-    boost::hash_combine(seed, key.build_id);
-    boost::hash_combine(seed, (std::uint64_t{key.major} << 32U) | key.minor);
-    boost::hash_combine(seed, key.inode);
-    boost::hash_combine(seed, key.inode_generation);
-    boost::hash_combine(seed, static_cast<unsigned>(key.kind));
-    return seed;
-}
-
-DsoRef ProcessTable::dso_of(const MmapRecord& mmap, Entry& entry) {
-    const DsoKind kind = dso_kind_of(mmap.path, mmap.build_id, mmap.map_flags);
-    if (kind == DsoKind::kAnonymous) return anonymous_dso(entry);
-    DsoKey key{.kind = kind, .path = mmap.path.substr(0, kMaxPathSize), .build_id = mmap.build_id};
-    if (kind == DsoKind::kFile) {
-        key.major = mmap.major;
-        key.minor = mmap.minor;
-        key.inode = mmap.inode;
-        key.inode_generation = mmap.inode_generation;
-    }
-    return intern(key, entry.pid);
-}
-
-DsoRef ProcessTable::anonymous_dso(Entry& entry) {
-    if (!entry.anonymous) {
-        entry.anonymous = std::make_shared<const Dso>(Dso{.id = DsoId{next_dso_++},
-                                                          .kind = DsoKind::kAnonymous,
-                                                          .path = "//anon",
-                                                          .build_id = {},
-                                                          .first_pid = entry.pid});
-        if (listener_ != nullptr) listener_->on_dso_mapped(entry.anonymous, entry.pid);
-    }
-    return entry.anonymous;
-}
-
-DsoRef ProcessTable::intern(const DsoKey& key, Pid pid) {
-    auto found = dsos_.find(key);
-    if (found == dsos_.end()) {
-        if (dsos_.size() >= dsos_checked_at_) {
-            dsos_forgotten_ +=
-                boost::unordered::erase_if(dsos_, [](const auto& i) { return i.first.use_count() == 1; });
-            dsos_checked_at_ = std::max(limits_.max_dsos, dsos_.size() + batch_of(limits_.max_dsos));
-        }
-        auto made = std::make_shared<const Dso>(Dso{.id = DsoId{next_dso_++},
-                                                    .kind = key.kind,
-                                                    .path = std::string(key.path),
-                                                    .build_id = key.build_id,
-                                                    .major = key.major,
-                                                    .minor = key.minor,
-                                                    .inode = key.inode,
-                                                    .inode_generation = key.inode_generation,
-                                                    .first_pid = pid});
-        dsos_.emplace(made, DsoState{.last_pid = pid});
-        if (listener_ != nullptr) listener_->on_dso_mapped(made, pid);
-        return made;
-    }
-    DsoState& state = found->second;
-    if (listener_ != nullptr && !state.opened && state.retries > 0 && state.last_pid != pid) {
-        --state.retries;
-        state.last_pid = pid;
-        listener_->on_dso_mapped(found->first, pid);
-    }
-    return found->first;
-}
-
-void ProcessTable::mark_opened(const Dso& dso) {
-    const auto found = dsos_.find(key_of(dso));
-    if (found != dsos_.end()) found->second.opened = true;
 }
 
 // --- cgroups ---

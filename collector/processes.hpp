@@ -37,8 +37,8 @@ struct Process {
     ProcessEpoch epoch{};  // changes at fork, exec and pid reuse
     std::string comm;      // of the main thread
     AddressSpace maps;
-    bool kernel_thread = false;           // has no user mappings by nature (pid 0 included)
-    bool maps_incomplete = false;         // first seen by a sample, or side-band records were lost since
+    bool kernel_thread = false;    // has no user mappings by nature (pid 0 included)
+    bool maps_incomplete = false;  // first seen by a sample or by name only, or side-band records were lost since
     std::optional<MonotonicTime> exited;  // its last thread is gone
 };
 
@@ -58,8 +58,9 @@ public:
     ProcessTable(const ProcessTable&) = delete;
     ProcessTable& operator=(const ProcessTable&) = delete;
 
-    // Applies COMM, MMAP, MMAP2, FORK, EXIT and CGROUP records; FINISHED_INIT (the end of a snapshot of /proc) makes
-    // the maps of every process that a record has named whole again; ignores others.
+    // Applies COMM, MMAP, MMAP2, FORK, EXIT and CGROUP records; ignores others.
+    // A snapshot of /proc consists per process of FORK (with kMiscForkExec; it tells kernel threads, and that what
+    // follows is all that is mapped), COMM and MMAPs, and ends with FINISHED_INIT, which ends suspicion.
     void apply(const Record& record);
 
     // The process as of now, created (comm ":PID", maps_incomplete) when never heard of. Lives until the next call of
@@ -100,8 +101,9 @@ private:
         std::uint32_t life = 0;       // unique; unlike the epoch it survives exec
         std::uint32_t threads = 0;    // of threads_ that belong to this life
         bool main_exited = false;
-        bool heard = false;  // a side-band record named it
-        DsoRef anonymous;    // all code of this image without a file
+        bool heard = false;         // a side-band record named it
+        bool maps_to_come = false;  // it was named by what precedes its mappings in a snapshot
+        DsoRef anonymous;           // all code of this image without a file
     };
     struct Thread {
         Pid pid{};
@@ -144,6 +146,10 @@ private:
         Pid last_pid{};  // the process it was announced for last
     };
     [[nodiscard]] static DsoKey key_of(const Dso& dso);
+
+    static constexpr std::size_t kMaxPathSize = 4096;  // PATH_MAX; a file may claim anything
+    // How many to drop at a limit: in batches, so that the search for them is paid rarely.
+    [[nodiscard]] static std::size_t batch_of(std::size_t limit) { return limit / 16 + 1; }
 
     void apply_comm(const CommRecord& comm);
     void apply_task(const TaskRecord& task);

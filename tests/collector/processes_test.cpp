@@ -437,6 +437,39 @@ TEST_F(Processes, SuspectUntilASnapshotWasApplied) {
     EXPECT_TRUE(process(99).maps_incomplete) << "the snapshot did not hold it";
 }
 
+TEST_F(Processes, ASnapshotReplacesSuspectMaps) {
+    map(10, 0x1000, 0x1000, "/bin/kept");
+    map(10, 0x5000, 0x1000, "/lib/unmapped.so");
+    snapshot_fork(1, 10);
+    EXPECT_EQ(path_at(10, 0x5800), "/lib/unmapped.so") << "not suspect: nothing new";
+    table_.mark_all_suspect();
+    snapshot_fork(1, 10);
+    map(10, 0x1000, 0x1000, "/bin/kept");
+    finish_snapshot();
+    EXPECT_EQ(path_at(10, 0x1800), "/bin/kept");
+    EXPECT_EQ(path_at(10, 0x5800), "");
+}
+
+TEST_F(Processes, AMappingOfOldDoesNotEndSuspicion) {
+    comm(10, 10, "a");
+    map(10, 0x1000, 0x1000, "/bin/a");
+    table_.mark_all_suspect();
+    map(10, 0x5000, 0x1000, "/lib/late.so");
+    EXPECT_TRUE(process(10).maps_incomplete);
+}
+
+TEST_F(Processes, KnownByNameOnlyIsIncomplete) {
+    comm(10, 10, "secret");  // its maps may not be read
+    comm(20, 20, "open");
+    map(20, 0x1000, 0x1000, "/bin/open");
+    finish_snapshot();
+    EXPECT_TRUE(process(10).maps_incomplete);
+    EXPECT_FALSE(process(20).maps_incomplete);
+    thread(30, 31);  // a thread of a process that nobody told of
+    map(30, 0x1000, 0x1000, "/lib/late.so");
+    EXPECT_TRUE(process(30).maps_incomplete);
+}
+
 TEST_F(Processes, CgroupsHavePaths) {
     table_.apply(CgroupRecord{{}, CgroupId{7}, "/system.slice/a.service"});
     EXPECT_EQ(table_.cgroup_path(CgroupId{7}), "/system.slice/a.service");
