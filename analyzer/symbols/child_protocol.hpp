@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The words between perfvigil-symbols and the process that started it, over a SOCK_SEQPACKET pair: one request, one
-// reply, in turn. A request carries two descriptors: the file to read (regular, opened for reading) and an empty memfd
-// for the table (table_format.hpp), which the caller seals before it looks.
+// The words between perfvigil-symbols and the process that started it, over a SOCK_SEQPACKET pair. The child says once
+// that it is ready (a reply to request 0: its sandbox is closed); from then on one request, one reply, in turn. A
+// request carries two descriptors: the file to read (regular, opened for reading) and an empty memfd for the table
+// (table_format.hpp), which the caller seals before it looks.
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 // (The daemon joins the same with an opener of its own thread.)
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "analyzer/kernel_text.hpp"
@@ -19,7 +20,8 @@ class HostNames {
 public:
     // Of what runs here now.
     explicit HostNames(const Clock& clock);
-    // Of a capture, wherever it was made.
+    // Of a capture, wherever it was made. What the reader knows of its host counts as of now: not before the records
+    // that stand in front of the first sample were read (CaptureNames waits for that).
     HostNames(const Clock& clock, const collector::CaptureReader& capture);
 
     [[nodiscard]] HostSymbolizer& symbolizer() { return symbolizer_; }
@@ -29,6 +31,26 @@ private:
     SymbolChild child_;
     FileOpener opener_;
     HostSymbolizer symbolizer_;
+};
+
+// HostNames of a capture, made at the first question.
+class CaptureNames final : public Symbolizer {
+public:
+    CaptureNames(const Clock& clock, const collector::CaptureReader& capture) : clock_(clock), capture_(capture) {}
+
+    [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override {
+        return names().symbolizer().resolve(dso, offset);
+    }
+    void begin_window() override { names().symbolizer().begin_window(); }
+    [[nodiscard]] HostNames& names() {
+        if (!names_) names_.emplace(clock_, capture_);
+        return *names_;
+    }
+
+private:
+    const Clock& clock_;
+    const collector::CaptureReader& capture_;
+    std::optional<HostNames> names_;
 };
 
 // The classes of the running kernel's text; empty where its symbols are hidden.

@@ -18,18 +18,6 @@
 namespace perfvigil::analyzer {
 namespace {
 
-// File systems whose other end may be slow, gone or curious. Magic numbers that linux/magic.h lacks are from the
-// file systems' own sources.
-bool is_remote(std::uint32_t magic) {
-    constexpr std::array<std::uint32_t, 14> kRemote{
-        NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC, FUSE_SUPER_MAGIC,   CEPH_SUPER_MAGIC,
-        AFS_SUPER_MAGIC, AFS_FS_MAGIC,    V9FS_MAGIC,       CODA_SUPER_MAGIC, AUTOFS_SUPER_MAGIC,
-        0x01161970,   // gfs2
-        0x0bd00bd0,   // lustre
-        0x786f4256};  // vboxsf
-    return std::ranges::find(kRemote, magic) != kRemote.end();
-}
-
 Result<UniqueFd> open_path_in(int root, const std::string& path) {
     open_how how{};
     how.flags = O_PATH | O_CLOEXEC;
@@ -51,7 +39,7 @@ Result<OpenedFileRef> open_named(const UniqueFd& name, const std::string& path, 
     if (::fstat(name.get(), &st) != 0 || ::fstatfs(name.get(), &fs) != 0) return fail_errno(errno, path);
     if (!S_ISREG(st.st_mode)) return fail(ErrorCode::kNotFound, path + ": not a regular file");
     const auto magic = static_cast<std::uint32_t>(fs.f_type);
-    if (remote == RemoteFiles::kRefuse && is_remote(magic)) {
+    if (remote == RemoteFiles::kRefuse && is_remote_file_system(magic)) {
         return fail(ErrorCode::kUnsupported, path + ": on a network or FUSE file system, which is not touched");
     }
     // O_NONBLOCK: a lease held by somebody is an error, not a wait.
@@ -69,6 +57,18 @@ Result<OpenedFileRef> open_named(const UniqueFd& name, const std::string& path, 
 }
 
 }  // namespace
+
+// File systems whose other end may be slow, gone or curious. Magic numbers that linux/magic.h lacks are from the
+// file systems' own sources.
+bool is_remote_file_system(std::uint32_t magic) {
+    constexpr std::array<std::uint32_t, 14> kRemote{
+        NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC, SMB2_SUPER_MAGIC, FUSE_SUPER_MAGIC,   CEPH_SUPER_MAGIC,
+        AFS_SUPER_MAGIC, AFS_FS_MAGIC,    V9FS_MAGIC,       CODA_SUPER_MAGIC, AUTOFS_SUPER_MAGIC,
+        0x01161970,   // gfs2
+        0x0bd00bd0,   // lustre
+        0x786f4256};  // vboxsf
+    return std::ranges::find(kRemote, magic) != kRemote.end();
+}
 
 Result<OpenedFileRef> open_regular_in(int root, const std::string& path, RemoteFiles remote) {
     auto name = open_path_in(root, path);

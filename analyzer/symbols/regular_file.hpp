@@ -20,4 +20,7 @@ enum class RemoteFiles : std::uint8_t { kRefuse, kAllow };
 // The same for a path that we made ourselves, following every link (/proc/PID/map_files/…, /proc/PID/exe).
 [[nodiscard]] Result<OpenedFileRef> open_regular_at(const std::string& path, RemoteFiles remote);
 
+// By the magic number of statfs(2).
+[[nodiscard]] bool is_remote_file_system(std::uint32_t magic);
+
 }  // namespace perfvigil::analyzer

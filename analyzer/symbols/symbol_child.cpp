@@ -16,8 +16,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "analyzer/symbols/child_protocol.hpp"
-
 namespace perfvigil::analyzer {
 namespace {
 
@@ -148,9 +146,14 @@ Result<void> SymbolChild::start() {
         pid_ = 0;
         return fail_errno(error, options_.program);
     }
+    theirs.reset();
     socket_ = std::move(ours);
     ++counters_.started;
-    return {};
+    // A child that ends before it saw a file must not be held against the first one.
+    const auto ready = wait_answer(options_.start_limit);
+    if (ready && ready->reply && ready->reply->id == 0) return {};
+    note_death();
+    return fail(ErrorCode::kIo, options_.program + ": ended before it was ready, or is another program");
 }
 
 Result<void> SymbolChild::send_request(int file, int table) {
@@ -178,8 +181,8 @@ Result<void> SymbolChild::send_request(int file, int table) {
     return fail_errno(error, "sendmsg");
 }
 
-Result<void> SymbolChild::wait_reply() {
-    const auto deadline = std::chrono::steady_clock::now() + options_.time_limit;
+std::optional<SymbolChild::Answer> SymbolChild::wait_answer(std::chrono::milliseconds limit) const {
+    const auto deadline = std::chrono::steady_clock::now() + limit;
     pollfd waiting{.fd = socket_.get(), .events = POLLIN, .revents = 0};
     int ready = 0;
     do {
@@ -187,17 +190,24 @@ Result<void> SymbolChild::wait_reply() {
             std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
         ready = ::poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
     } while (ready < 0 && errno == EINTR);
-    if (ready <= 0) {
+    if (ready <= 0) return std::nullopt;
+    std::array<std::byte, kMaxMessage> text{};
+    const auto size = ::recv(socket_.get(), text.data(), text.size(), 0);
+    if (size <= 0) return Answer{};
+    return Answer{decode_reply(Bytes(text).first(static_cast<std::size_t>(size)))};
+}
+
+Result<void> SymbolChild::wait_reply() {
+    const auto answer = wait_answer(options_.time_limit);
+    if (!answer) {
         ++counters_.timed_out;
         note_death();
         return fail(ErrorCode::kInvalid, "the file took longer than its time limit");
     }
-    std::array<std::byte, kMaxMessage> text{};
-    const auto size = ::recv(socket_.get(), text.data(), text.size(), 0);
-    const auto reply = size > 0 ? decode_reply(Bytes(text).first(static_cast<std::size_t>(size))) : std::nullopt;
+    const auto& reply = answer->reply;
     if (!reply || reply->id != next_request_) {
         note_death();
-        return fail(ErrorCode::kInvalid, size > 0 ? "answered nonsense" : "died of the file");
+        return fail(ErrorCode::kInvalid, "died of the file, or answered nonsense");
     }
     ++next_request_;
     deaths_in_a_row_ = 0;

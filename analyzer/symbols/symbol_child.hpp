@@ -6,9 +6,12 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "analyzer/symbols/child_protocol.hpp"
 #include "analyzer/symbols/file_symbols.hpp"
 #include "base/error.hpp"
 #include "base/fd.hpp"
@@ -17,8 +20,9 @@
 namespace perfvigil::analyzer {
 
 struct SymbolChildOptions {
-    std::string program;                                // empty: default_symbol_program()
-    std::chrono::milliseconds time_limit{20'000};       // per file, then the child is killed
+    std::string program;                           // empty: default_symbol_program()
+    std::chrono::milliseconds time_limit{20'000};  // per file, then the child is killed
+    std::chrono::milliseconds start_limit{10'000};
     std::uint32_t cpu_seconds = 10;                     // per file, enforced by the kernel
     std::uint64_t table_bytes = 256U << 20;             // per file
     Nanoseconds first_pause = std::chrono::seconds(1);  // after the second death in a row; doubled each further time
@@ -54,6 +58,11 @@ private:
     [[nodiscard]] Result<void> ensure_running();
     [[nodiscard]] Result<void> start();
     [[nodiscard]] Result<void> send_request(int file, int table);
+    // nullopt: it did not answer in time; an empty reply: it is gone or talks nonsense.
+    struct Answer {
+        std::optional<SymbolReply> reply;
+    };
+    [[nodiscard]] std::optional<Answer> wait_answer(std::chrono::milliseconds limit) const;
     [[nodiscard]] Result<void> wait_reply();
     void note_death();
     void stop();

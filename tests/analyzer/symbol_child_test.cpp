@@ -54,10 +54,13 @@ std::string status_field(pid_t pid, std::string_view field) {
     return {};
 }
 
-// A stand-in for the child: a shell script.
+// A stand-in for the child: a shell script that says it is ready first.
+constexpr const char* kReady = "printf 'FPVR\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000' >&3\n";
+
 class Impostor {
 public:
-    explicit Impostor(const std::string& script) {
+    explicit Impostor(const std::string& what_then, const char* what_first = kReady) {
+        const auto script = what_first + what_then;
         path_ = folder_.write("impostor", "#!/bin/sh\n" + script + "\n");
         std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
     }
@@ -158,7 +161,8 @@ TEST_F(SymbolChildTest, IsReplacedWhenKilledBetweenFiles) {
 }
 
 TEST_F(SymbolChildTest, DyingOfAFileCostsThatFile) {
-    const Impostor impostor("exit 3");
+    // It must not end before it got the file: a shell reads no packets, so let another program take one.
+    const Impostor impostor("exec head -c 1 <&3 >/dev/null");
     SymbolChild child(impostor.options(), clock_);
     const auto symbols = child.read(small_elf().get());
     ASSERT_FALSE(symbols);
@@ -206,7 +210,7 @@ TEST_F(SymbolChildTest, AnsweringNonsenseIsReplaced) {
 }
 
 TEST_F(SymbolChildTest, PausesLongerEachTimeItDiesInARow) {
-    const Impostor impostor("exit 1");
+    const Impostor impostor("exec head -c 1 <&3 >/dev/null");
     SymbolChild child(impostor.options(), clock_);
     const auto code = [&] { return child.read(small_elf().get()).error().code; };
     EXPECT_EQ(code(), ErrorCode::kInvalid);
@@ -219,6 +223,18 @@ TEST_F(SymbolChildTest, PausesLongerEachTimeItDiesInARow) {
     clock_.advance(std::chrono::seconds(1));
     EXPECT_EQ(code(), ErrorCode::kInvalid);
     EXPECT_EQ(child.counters().started, 4U);
+}
+
+TEST_F(SymbolChildTest, ThatEndsBeforeItIsReadyIsNoFaultOfTheFile) {
+    for (const char* start : {"", "echo hello >&3\n"}) {
+        const Impostor impostor("exit 1", start);
+        SymbolChild child(impostor.options(), clock_);
+        const auto code = [&] { return child.read(small_elf().get()).error().code; };
+        EXPECT_EQ(code(), ErrorCode::kIo);
+        EXPECT_EQ(code(), ErrorCode::kIo);
+        EXPECT_EQ(code(), ErrorCode::kBusy);
+        EXPECT_EQ(child.pid(), 0);
+    }
 }
 
 TEST_F(SymbolChildTest, ThatIsNotInstalledIsNoFaultOfTheFile) {

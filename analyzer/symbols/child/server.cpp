@@ -78,6 +78,7 @@ Result<void> send(int socket, const SymbolReply& reply) {
 }  // namespace
 
 Result<void> serve(int socket) {
+    if (auto ready = send(socket, {.id = 0, .status = ReplyStatus::kWritten}); !ready) return ready;
     while (true) {
         auto job = receive(socket);
         if (!job) return fail(std::move(job.error()));

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/symbols/host_symbolizer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "tests/support/elf_image.hpp"
+#include "tests/support/manual_clock.hpp"
+#include "tests/support/memory_file.hpp"
+#include "tests/support/temp_folder.hpp"
+
+namespace perfvigil::analyzer {
+namespace {
+
+using collector::DsoKind;
+using test::build_id_of;
+
+// Files by path, handed out whatever Dso asks.
+class FakeFiles final : public FileSource {
+public:
+    struct File {
+        std::vector<std::byte> bytes;
+        BuildId build_id;
+        WallTime modified{};
+    };
+    std::map<std::string, File> files;
+    std::map<std::string, ErrorCode> errors;
+    std::vector<std::string> asked;
+    std::vector<std::string> released;
+    BuildId last_wanted;
+
+    Result<OpenedFileRef> file_of(const collector::Dso& dso) override {
+        asked.push_back(dso.path);
+        last_wanted = dso.build_id;
+        if (const auto error = errors.find(dso.path); error != errors.end()) return fail(error->second, "by order");
+        const auto found = files.find(dso.path);
+        if (found == files.end()) return fail(ErrorCode::kNotFound, "no such file");
+        OpenedFile opened;
+        opened.fd = test::memory_file(found->second.bytes);
+        opened.build_id = found->second.build_id;
+        opened.modified = found->second.modified;
+        opened.inode = std::hash<std::string>{}(dso.path);
+        return std::make_shared<const OpenedFile>(std::move(opened));
+    }
+    void release(const collector::Dso& dso) override { released.push_back(dso.path); }
+};
+
+class HostSymbolizerTest : public testing::Test {
+protected:
+    HostSymbolizerTest() : child_(child_options(), clock_) {
+        options_.kallsyms = folder_.write("kallsyms", "1000 T _text\n1100 t schedule\n1200 T _etext\n");
+        options_.proc = folder_ / "proc";
+        ThisHost here;
+        here.hostname = "here";
+        here.kernel_build_id = build_id_of("0011");
+        here.boot = clock_.wall() - clock_.monotonic().time_since_epoch();
+        options_.this_host = here;
+    }
+    static SymbolChildOptions child_options() {
+        SymbolChildOptions options;
+        options.program = PERFVIGIL_SYMBOLS_BIN;
+        return options;
+    }
+    HostSymbolizer& symbolizer() {
+        if (symbolizer_ == nullptr) symbolizer_ = std::make_unique<HostSymbolizer>(options_, files_, child_, clock_);
+        return *symbolizer_;
+    }
+    void capture_of_this_boot() {
+        options_.origin = Origin::kCapture;
+        options_.capture_host.hostname = "here";
+        options_.capture_host.kernel_build_id = build_id_of("0011");
+        options_.capture_host.kernel_start = 0x1000;
+        options_.capture_host.wall_reference = clock_.wall();
+        options_.capture_host.monotonic_reference = clock_.monotonic();
+    }
+
+    collector::DsoRef dso(const std::string& path, const char* build_id = "", DsoKind kind = DsoKind::kFile) {
+        auto made = std::make_shared<collector::Dso>();
+        made->id = collector::DsoId{++next_id_};
+        made->kind = kind;
+        made->path = path;
+        made->first_pid = Pid{42};
+        if (*build_id != '\0') made->build_id = build_id_of(build_id);
+        return made;
+    }
+    void put_file(const std::string& path, const char* build_id, const std::string& function, bool with_symtab = true) {
+        test::ElfImageSpec spec;
+        if (*build_id != '\0') spec.build_id = build_id_of(build_id);
+        spec.with_symtab = with_symtab;
+        (with_symtab ? spec.symtab : spec.dynsym) = {{function, 0x401000, 0x100}};
+        files_.files[path] = {.bytes = test::make_elf(spec), .build_id = spec.build_id};
+    }
+    std::string name(const collector::DsoRef& of, std::uint64_t offset) {
+        const auto symbol = symbolizer().resolve(of, offset);
+        if (symbol.reason != UnknownReason::kNone) {
+            EXPECT_TRUE(symbol.name.empty());
+            return std::string(symbol.dso) + " ?" + std::string(reason_name(symbol.reason));
+        }
+        return std::string(symbol.dso) + ' ' + std::string(symbol.name);
+    }
+
+    test::TempFolder folder_;
+    test::ManualClock clock_;
+    FakeFiles files_;
+    SymbolChild child_;
+    HostSymbolizerOptions options_;
+    std::unique_ptr<HostSymbolizer> symbolizer_;
+    std::uint32_t next_id_ = 0;
+};
+
+TEST_F(HostSymbolizerTest, NamesFilesByOffset) {
+    put_file("/bin/app", "aa", "_ZN3app3runEv");
+    const auto app = dso("/bin/app", "aa");
+    EXPECT_EQ(name(app, 0x1010), "/bin/app app::run");
+    EXPECT_EQ(symbolizer().resolve(app, 0x1010).start, 0x1000U);
+    EXPECT_EQ(symbolizer().resolve(app, 0x1010).size, 0x100U);
+    EXPECT_EQ(name(app, 0x1100), "/bin/app ?outside_symbols");
+    EXPECT_EQ(files_.asked.size(), 1U);
+    EXPECT_EQ(files_.released, (std::vector<std::string>{"/bin/app"}));
+}
+
+TEST_F(HostSymbolizerTest, ReadsAFileOncePerBuildId) {
+    put_file("/a", "aa", "f");
+    put_file("/b", "aa", "f");
+    EXPECT_EQ(name(dso("/a", "aa"), 0x1010), "/a f");
+    EXPECT_EQ(name(dso("/b", "aa"), 0x1010), "/b f");
+    EXPECT_EQ(child_.counters().files, 1U);
+    EXPECT_EQ(files_.asked.size(), 1U);
+    EXPECT_EQ(files_.released.size(), 2U);  // whoever opened it for /b may close it
+    EXPECT_EQ(symbolizer().table_count(), 1U);
+}
+
+TEST_F(HostSymbolizerTest, SaysWhyThereIsNoName) {
+    test::ElfImageSpec stripped;
+    stripped.with_symtab = false;
+    stripped.with_dynsym = false;
+    files_.files["/stripped"] = {.bytes = test::make_elf(stripped), .build_id = {}};
+    files_.files["/script"] = {.bytes = {std::byte{'#'}, std::byte{'!'}}, .build_id = {}};
+    files_.errors = {{"/replaced", ErrorCode::kInvalid},
+                     {"/remote", ErrorCode::kUnsupported},
+                     {"/secret", ErrorCode::kPermission},
+                     {"/later", ErrorCode::kBusy}};
+    put_file("/dynamic", "", "exported", false);
+    struct {
+        const char* path;
+        const char* said;
+    } const cases[] = {
+        {"/stripped", "stripped"}, {"/script", "unreadable"}, {"/gone", "no_file"},  {"/replaced", "build_id_mismatch"},
+        {"/remote", "no_file"},    {"/secret", "no_file"},    {"/later", "pending"}, {"/dynamic", "stripped"}};
+    for (const auto& [path, said] : cases) {
+        EXPECT_EQ(name(dso(path), 0x1200), std::string(path) + " ?" + said);
+    }
+    EXPECT_EQ(name(dso("/dynamic"), 0x1010), "/dynamic exported");
+}
+
+TEST_F(HostSymbolizerTest, TriesAgainWhatMayStillCome) {
+    files_.errors["/late"] = ErrorCode::kBusy;
+    const auto late = dso("/late");
+    EXPECT_EQ(name(late, 0x1010), "/late ?pending");
+    EXPECT_EQ(name(late, 0x1010), "/late ?pending");
+    EXPECT_EQ(files_.asked.size(), 1U);
+    files_.errors.clear();
+    put_file("/late", "", "f");
+    clock_.advance(std::chrono::seconds(1));
+    EXPECT_EQ(name(late, 0x1010), "/late f");
+
+    const auto gone = dso("/gone");
+    EXPECT_EQ(name(gone, 0x1010), "/gone ?no_file");
+    put_file("/gone", "", "back");
+    EXPECT_EQ(name(gone, 0x1010), "/gone ?no_file");
+    clock_.advance(std::chrono::seconds(10));
+    EXPECT_EQ(name(gone, 0x1010), "/gone back");
+
+    files_.errors["/replaced"] = ErrorCode::kInvalid;
+    const auto replaced = dso("/replaced", "aa");
+    EXPECT_EQ(name(replaced, 0), "/replaced ?build_id_mismatch");
+    const auto before = files_.asked.size();
+    clock_.advance(std::chrono::hours(1));
+    EXPECT_EQ(name(replaced, 0), "/replaced ?build_id_mismatch");
+    EXPECT_EQ(files_.asked.size(), before);
+}
+
+TEST_F(HostSymbolizerTest, WithoutAChildSaysSoAndRecovers) {
+    SymbolChildOptions none;
+    none.program = "/nonexistent";
+    SymbolChild missing(none, clock_);
+    HostSymbolizer lonely(options_, files_, missing, clock_);
+    put_file("/a", "", "f");
+    EXPECT_EQ(lonely.resolve(dso("/a"), 0x1010).reason, UnknownReason::kPending);
+    ASSERT_EQ(lonely.degraded().size(), 1U);
+    EXPECT_EQ(lonely.degraded()[0].reason, "no_symbol_child");
+    EXPECT_NE(lonely.degraded()[0].detail.find("/nonexistent"), std::string::npos);
+}
+
+TEST_F(HostSymbolizerTest, TablesOverTheLimitGoBetweenWindowsAndComeBack) {
+    options_.table_bytes = 300;
+    for (const char* path : {"/a", "/b", "/c"}) put_file(path, "", std::string("function_of") + path);
+    const auto a = dso("/a");
+    const auto b = dso("/b");
+    const auto c = dso("/c");
+    for (const auto& each : {a, b, c}) (void)name(each, 0x1010);
+    EXPECT_EQ(symbolizer().table_count(), 3U);  // names are in use
+    const auto view = symbolizer().resolve(c, 0x1010).name;
+    symbolizer().begin_window();
+    EXPECT_EQ(name(c, 0x1010), "/c function_of/c");
+    symbolizer().begin_window();
+    EXPECT_LE(symbolizer().table_bytes(), 300U);
+    EXPECT_EQ(view, "function_of/c");
+    const auto files_read = child_.counters().files;
+    EXPECT_EQ(name(c, 0x1010), "/c function_of/c");
+    EXPECT_EQ(child_.counters().files, files_read);
+    // The other two were used at the same time; one of them went and is read again.
+    EXPECT_EQ(name(a, 0x1010), "/a function_of/a");
+    EXPECT_EQ(name(b, 0x1010), "/b function_of/b");
+    EXPECT_EQ(child_.counters().files, files_read + 1);
+}
+
+TEST_F(HostSymbolizerTest, DsosThatNobodySeesAreForgotten) {
+    options_.forget_after_windows = 2;
+    for (int i = 0; i < 10; ++i) (void)name(dso("/gone" + std::to_string(i)), 0);
+    EXPECT_EQ(symbolizer().dso_count(), 10U);
+    for (int i = 0; i < 3; ++i) symbolizer().begin_window();
+    EXPECT_EQ(symbolizer().dso_count(), 0U);
+}
+
+TEST_F(HostSymbolizerTest, NamesTheKernelVdsoAndVsyscall) {
+    EXPECT_EQ(name(dso("[kernel.kallsyms]", "", DsoKind::kKernel), 0x1110), "[kernel.kallsyms] schedule");
+    EXPECT_EQ(name(dso("[vsyscall]", "", DsoKind::kVsyscall), 0xffffffffff600400), "[vsyscall] vtime");
+    EXPECT_EQ(name(dso("[vsyscall]", "", DsoKind::kVsyscall), 0xffffffffff601000), "[vsyscall] ?outside_symbols");
+    EXPECT_EQ(name(dso("[uprobes]", "", DsoKind::kUprobes), 0), "[uprobes] ?stripped");
+
+    const auto vdso = dso("[vdso]", "", DsoKind::kVdso);
+    bool clock_gettime = false;
+    for (std::uint64_t offset = 0; offset < 0x2000; ++offset) {
+        clock_gettime = clock_gettime || name(vdso, offset).ends_with("clock_gettime");
+    }
+    EXPECT_TRUE(clock_gettime);
+}
+
+TEST_F(HostSymbolizerTest, NamesJitCodeFromThePerfMap) {
+    folder_.write("proc/42/status", "NSpid:\t42\n");
+    folder_.symlink("proc/42/root", folder_ / "root");
+    const auto anonymous = dso("//anon", "", DsoKind::kAnonymous);
+    EXPECT_EQ(name(anonymous, 0x5000), "//anon ?anonymous");
+    folder_.write("root/tmp/perf-42.map", "5000 100 jitted\n");
+    clock_.advance(std::chrono::seconds(5));
+    EXPECT_EQ(name(anonymous, 0x5000), "[jit] jitted");
+    const auto view = symbolizer().resolve(anonymous, 0x5000).name;
+    // It grows; names already handed out stay.
+    folder_.write("root/tmp/perf-42.map", "5000 100 jitted\n6000 10 later\n5000 100 recompiled\n");
+    clock_.advance(std::chrono::seconds(5));
+    EXPECT_EQ(name(anonymous, 0x6000), "[jit] later");
+    EXPECT_EQ(name(anonymous, 0x5000), "[jit] recompiled");
+    EXPECT_EQ(view, "jitted");
+    EXPECT_EQ(name(anonymous, 0x7000), "[jit] ?outside_symbols");
+    symbolizer().begin_window();
+    EXPECT_EQ(name(anonymous, 0x6000), "[jit] later");
+}
+
+// --- captures: never this host's names on foreign addresses
+
+TEST_F(HostSymbolizerTest, CaptureFilesNeedTheirBuildId) {
+    options_.origin = Origin::kCapture;
+    options_.capture_host.hostname = "elsewhere";
+    options_.build_ids = {{.build_id = build_id_of("bb"), .pid = Pid{-1}, .misc = 0, .path = "/table"}};
+    put_file("/app", "aa", "f");
+    put_file("/table", "bb", "g");
+    EXPECT_EQ(name(dso("/app", "aa"), 0x1010), "/app f");
+    EXPECT_EQ(name(dso("/table"), 0x1010), "/table g");
+    EXPECT_EQ(files_.last_wanted.hex(), "bb");
+    const auto before = files_.asked.size();
+    EXPECT_EQ(name(dso("/app"), 0x1010), "/app ?no_file");
+    EXPECT_EQ(files_.asked.size(), before);  // not even looked for
+    EXPECT_EQ(name(dso("[kernel.kallsyms]", "", DsoKind::kKernel), 0x1110), "[kernel.kallsyms] ?build_id_mismatch");
+    EXPECT_EQ(name(dso("[vdso]", "", DsoKind::kVdso), 0x900), "[vdso] ?build_id_mismatch");
+    EXPECT_EQ(name(dso("//anon", "", DsoKind::kAnonymous), 0x900), "//anon ?anonymous");
+}
+
+TEST_F(HostSymbolizerTest, CaptureOfThisBootMayUseDeviceAndInodeOfOlderFiles) {
+    capture_of_this_boot();
+    put_file("/app", "", "f");
+    auto app = std::make_shared<collector::Dso>(*dso("/app"));
+    app->inode = 7;
+    files_.files["/app"].modified = clock_.wall() - std::chrono::hours(1);
+    EXPECT_EQ(name(app, 0x1010), "/app f");
+    auto no_inode = dso("/app");
+    EXPECT_EQ(name(no_inode, 0x1010), "/app ?no_file");
+    put_file("/new", "", "f");
+    auto rewritten = std::make_shared<collector::Dso>(*dso("/new"));
+    rewritten->inode = 8;
+    files_.files["/new"].modified = clock_.wall() + std::chrono::seconds(1);
+    EXPECT_EQ(name(rewritten, 0x1010), "/new ?build_id_mismatch");
+    EXPECT_EQ(name(dso("[kernel.kallsyms]", "", DsoKind::kKernel), 0x1110), "[kernel.kallsyms] schedule");
+}
+
+}  // namespace
+}  // namespace perfvigil::analyzer
