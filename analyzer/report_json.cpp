@@ -126,6 +126,10 @@ json::object cycles_object(const ProfileCpu& cpu) {
             {"scaled", ledger.scaled}};
 }
 
+json::value time_or_null(WallTime time) {
+    return time == WallTime{} ? json::value(nullptr) : json::value(iso_time(time));
+}
+
 json::array texts(const std::vector<std::string>& lines) {
     json::array array;
     for (const auto& line : lines) array.push_back(text(line));
@@ -137,8 +141,8 @@ json::array texts(const std::vector<std::string>& lines) {
 std::string report_json(const Profile& profile, const ReportOptions& options) {
     json::object report{{"schema", 1},
                         {"id", text(profile.id)},
-                        {"start", iso_time(profile.start)},
-                        {"end", iso_time(profile.end)},
+                        {"start", time_or_null(profile.start)},
+                        {"end", time_or_null(profile.end)},
                         {"duration_seconds", to_seconds(profile.duration)},
                         {"partial", profile.partial},
                         {"maps_suspect", profile.maps_suspect},

@@ -61,9 +61,12 @@ private:
         line(fmt::format("  host {}, Linux {} {}, {} CPUs online{}{}", escape(host.hostname), escape(host.os_release),
                          escape(host.architecture), host.cpus_online, host.cpu_description.empty() ? "" : ", ",
                          escape(host.cpu_description)));
-        line(fmt::format("  {} to {} UTC, {:.1f} s{}{}{}", readable_time(profile_.start), readable_time(profile_.end),
-                         to_seconds(profile_.duration), host.recorder.empty() ? "" : ", recorded by ",
-                         escape(host.recorder), profile_.partial ? "; partial window" : ""));
+        const auto when = profile_.end == WallTime{}
+                              ? "at an unknown time"
+                              : fmt::format("{} to {} UTC", readable_time(profile_.start), readable_time(profile_.end));
+        line(fmt::format("  {}, {:.1f} s{}{}{}", when, to_seconds(profile_.duration),
+                         host.recorder.empty() ? "" : ", recorded by ", escape(host.recorder),
+                         profile_.partial ? "; partial window" : ""));
     }
 
     void conditions() {

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "analyzer/capture_analysis.hpp"
 #include "analyzer/report.hpp"
-#include "analyzer/stream_analysis.hpp"
-#include "analyzer/symbols/host_names.hpp"
 #include "base/text.hpp"
 #include "cli/client.hpp"
 #include "cli/commands.hpp"
@@ -18,25 +17,9 @@ namespace perfvigil::cli {
 namespace {
 
 Result<analyzer::Profile> profile_of_file(const std::string& path) {
-    auto opened = collector::CaptureReader::open(path);
-    if (!opened) return fail(std::move(opened.error()));
-    auto& reader = **opened;
-    const auto& clock = system_clock();
-    analyzer::HostNames names(clock, reader);
-    const auto ranges = analyzer::capture_text_ranges(reader.host(), analyzer::read_this_host(clock),
-                                                      names.symbolizer().kernel_symbols());
-    analyzer::StreamAnalysis analysis(reader.events(), names.symbolizer(), analyzer::KernelText(ranges), {},
-                                      &names.listener());
-    if (!reader.host().cpu_times.empty()) analysis.set_baseline_times(reader.host().cpu_times.front().cpus);
-    while (reader.next_pump()) {
-        if (auto pumped = reader.pump(analysis); !pumped) return fail(std::move(pumped.error()));
-    }
-    if (auto finished = reader.finish(analysis); !finished) return fail(std::move(finished.error()));
-    auto profile = analysis.build(reader.host(), std::string(base_name(path)));
-    const auto& warnings = reader.warnings();
-    profile.warnings.insert(profile.warnings.begin(), warnings.begin(), warnings.end());
-    for (auto& degraded : names.symbolizer().degraded()) profile.degraded.push_back(std::move(degraded));
-    return profile;
+    auto reader = collector::CaptureReader::open(path);
+    if (!reader) return fail(std::move(reader.error()));
+    return analyzer::analyze_capture(**reader, std::string(base_name(path)), system_clock());
 }
 
 int report_file(const ReportCommandOptions& options) {

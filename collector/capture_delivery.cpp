@@ -90,7 +90,9 @@ void CaptureDelivery::note_kernel(const MmapRecord& mmap) {
     host_.kernel_reference = mmap.path.substr(kKernelName.size());
 }
 
+// Epoch: unknown. Few foreign captures say how their clock relates to wall time.
 WallTime CaptureDelivery::wall_of(MonotonicTime time) const {
+    if (host_.wall_reference == WallTime{}) return {};
     return host_.wall_reference + (time - host_.monotonic_reference);
 }
 
