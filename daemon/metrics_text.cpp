@@ -277,7 +277,9 @@ void write_quality(Page& page, const State& state) {
     for (const auto& [dso, share] : state.broken) {
         if (share.part >= 1) rows.emplace_back(dso, &share);
     }
-    std::ranges::stable_sort(rows, std::greater{}, [](const auto& row) { return row.second->part; });
+    std::ranges::sort(rows, [](const auto& a, const auto& b) {
+        return std::pair(-a.second->part, a.first) < std::pair(-b.second->part, b.first);
+    });
     rows.resize(std::min(rows.size(), state.options.max_broken_dsos));
     for (const auto& [dso, share] : rows) page.add(labels("dso", dso), share->ratio());
 
