@@ -41,16 +41,16 @@ namespace perfvigil::collector {
 namespace {
 
 // libperf 6.1 never gives back the references that an evsel takes on its maps, so they are made once for the life of
-// the program, one per CPU and one per list of threads.
+// the program, one per CPU and one per list of threads, and never destroyed.
 perf_cpu_map* cpu_map_of(CpuId cpu) {
-    static std::map<CpuId, perf_cpu_map*> maps;
+    static auto& maps = *new std::map<CpuId, perf_cpu_map*>;
     auto& map = maps[cpu];
     if (map == nullptr) map = perf_cpu_map__new(fmt::format("{}", cpu.value).c_str());
     return map;
 }
 
 perf_thread_map* thread_map_of(const std::vector<Tid>& threads) {
-    static std::map<std::vector<Tid>, perf_thread_map*> maps;
+    static auto& maps = *new std::map<std::vector<Tid>, perf_thread_map*>;
     auto& map = maps[threads];
     if (map == nullptr) {
         std::vector<pid_t> tids;
