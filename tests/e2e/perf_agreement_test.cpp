@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // One capture read by stock perf and by us: the same samples, event counts, lost counts, and the same functions with
 // the same number of samples wherever perf gives a name.
-#include <cxxabi.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 
 #include "base/text.hpp"
@@ -32,14 +30,6 @@ struct PerfReport {
     std::vector<Row> rows;  // named by perf, most samples first
 };
 
-std::string demangled(const std::string& name) {
-    int status = 0;
-    char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-    std::string result = status == 0 ? text : name;
-    std::free(text);
-    return result;
-}
-
 std::uint64_t number_in(std::string_view line, std::string_view after) {
     line.remove_prefix(line.find(after) + after.size());
     return parse_number<std::uint64_t>(trim(line)).value();
@@ -47,9 +37,8 @@ std::uint64_t number_in(std::string_view line, std::string_view after) {
 
 // `perf report` of one event: one row per (DSO, symbol), separated by '|'.
 PerfReport perf_report(const std::string& file) {
-    const auto text =
-        test::output_of("/usr/bin/perf", {"report", "-f", "-i", file, "--stdio", "-g", "none", "--no-children",
-                                          "--no-demangle", "-F", "sample,period,dso,sym", "-t", "|"});
+    const auto text = test::output_of("/usr/bin/perf", {"report", "-f", "-i", file, "--stdio", "-g", "none",
+                                                        "--no-children", "-F", "sample,period,dso,sym", "-t", "|"});
     PerfReport report;
     for (const auto line : split(text, '\n')) {
         if (line.starts_with("# Total Lost Samples:")) report.lost = number_in(line, "Samples:");
@@ -60,7 +49,7 @@ PerfReport perf_report(const std::string& file) {
         report.samples += samples;
         const auto symbol = trim(cells[3]).substr(4);  // after "[.] "
         if (symbol.starts_with("0x")) continue;
-        report.rows.push_back({std::string(trim(cells[2])), demangled(std::string(symbol)), samples});
+        report.rows.push_back({std::string(trim(cells[2])), std::string(symbol), samples});
     }
     std::ranges::stable_sort(report.rows, std::greater{}, &Row::samples);
     return report;

@@ -23,8 +23,8 @@ constexpr int kSeconds = 10;
 void expect_shares(const ReportView& report, const std::string& own_output) {
     const auto own = Client::numbers(own_output);
     ASSERT_EQ(own.size(), 2U) << own_output;
-    const auto a = static_cast<double>(report.function("cpu-clock", "hot_a(unsigned long)", "self_samples"));
-    const auto b = static_cast<double>(report.function("cpu-clock", "hot_b(unsigned long)", "self_samples"));
+    const auto a = static_cast<double>(report.function("cpu-clock", "hot_a", "self_samples"));
+    const auto b = static_cast<double>(report.function("cpu-clock", "hot_b", "self_samples"));
     // At least half of the samples that a CPU of its own would have given: other load may share the machine.
     ASSERT_GT(a + b, 99 * kSeconds / 2);
     const auto interval = analyzer::wilson(a, a + b, analyzer::kZ999);
