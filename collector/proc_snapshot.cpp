@@ -131,10 +131,25 @@ void ProcSnapshot::read_process(Pid pid, ProcVisitor& visitor) {
     visitor.on_process(pid);
     std::array<char, 64> storage{};
     const auto comm = read_comm(folder.get(), "comm", storage);
-    if (!comm) return;
+    const auto parent = read_parent(folder.get());
+    if (!comm || !parent) return;
+    visitor.on_parent(pid, *parent);
     visitor.on_comm(pid, Tid{pid.value}, *comm);
     read_threads(folder.get(), pid, visitor);
     read_mappings(folder.get(), pid, visitor);
+}
+
+// proc(5): "pid (comm) state ppid …", and the name may hold anything.
+std::optional<Pid> ProcSnapshot::read_parent(int folder) {
+    const UniqueFd file = open_at(folder, "stat", 0);
+    const auto got = file ? ::read(file.get(), buffer_.data(), buffer_.size()) : -1;
+    if (got <= 0) return std::nullopt;
+    std::string_view rest(buffer_.data(), static_cast<std::size_t>(got));
+    rest.remove_prefix(std::min(rest.size(), rest.rfind(')')));
+    (void)next_piece(rest, ' ');
+    (void)next_piece(rest, ' ');
+    const auto parent = parse_number<std::int32_t>(next_piece(rest, ' '));
+    return parent ? std::optional(Pid{*parent}) : std::nullopt;
 }
 
 void ProcSnapshot::read_threads(int folder, Pid pid, ProcVisitor& visitor) {

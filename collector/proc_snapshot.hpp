@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ public:
     virtual ~ProcVisitor() = default;
     // Called before anything of `pid` is read: what follows is at least as new as this moment.
     virtual void on_process(Pid pid) = 0;
+    virtual void on_parent(Pid pid, Pid parent) = 0;
     // The kernel's own bytes (up to 15, newlines and blanks included).
     virtual void on_comm(Pid pid, Tid tid, std::string_view comm) = 0;
     virtual void on_mapping(Pid pid, const ProcMapping& mapping) = 0;  // executable ones only
@@ -40,6 +42,7 @@ public:
 
 private:
     void read_process(Pid pid, ProcVisitor& visitor);
+    [[nodiscard]] std::optional<Pid> read_parent(int folder);
     void read_threads(int folder, Pid pid, ProcVisitor& visitor);
     void read_mappings(int folder, Pid pid, ProcVisitor& visitor);
 

@@ -29,7 +29,11 @@ void RecordDelivery::push(Bytes record, RingKind kind, std::uint32_t generation)
         ++counters_.malformed_records;
         return;
     }
-    order_.push_copy(*key.time, record, tag_of(kind, generation));
+    push_at(*key.time, record, kind, generation);
+}
+
+void RecordDelivery::push_at(MonotonicTime time, Bytes record, RingKind kind, std::uint32_t generation) {
+    order_.push_copy(time, record, tag_of(kind, generation));
 }
 
 void RecordDelivery::deliver_before(MonotonicTime limit, RecordSink& sink) {
@@ -66,8 +70,9 @@ void RecordDelivery::deliver(MonotonicTime time, Bytes bytes, RingKind kind, boo
     }
     ++counters_.records;
     if (std::holds_alternative<SampleRecord>(*record)) ++counters_.samples;
-    const EventInstance* event = events_.find(sample_id_of(*record).id);
-    if (event == nullptr) ++counters_.unknown_ids;
+    const SampleId& id = sample_id_of(*record);
+    const EventInstance* event = events_.find(id.id);
+    if (event == nullptr && id.has(kSampleIdentifier)) ++counters_.unknown_ids;
     sink.on_record({time, event, *record, bytes, late});
 }
 

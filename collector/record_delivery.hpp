@@ -25,6 +25,9 @@ public:
     // Copies one record out of a ring of `generation`. Without a readable time it is counted as malformed.
     void push(Bytes record, RingKind kind, std::uint32_t generation);
 
+    // The same of a record whose time is known (and may not be in it).
+    void push_at(MonotonicTime time, Bytes record, RingKind kind, std::uint32_t generation);
+
     // Delivers every record before `limit`, in order.
     void deliver_before(MonotonicTime limit, RecordSink& sink);
     // Delivers a record out of order, now (the counters read at a cut, whose time lies behind it).

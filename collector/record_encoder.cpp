@@ -22,6 +22,23 @@ Bytes RecordEncoder::comm(const RecordOrigin& origin, Pid pid, Tid tid, std::str
     return end(origin, pid, tid);
 }
 
+Bytes RecordEncoder::fork(const RecordOrigin& origin, Pid pid, Pid parent) {
+    begin(kRecordFork, kMiscForkExec);
+    ByteWriter to(out_);
+    to.i32(pid.value);
+    to.i32(parent.value);
+    to.i32(pid.value);
+    to.i32(parent.value);
+    to.u64(to_ns(origin.time));
+    return end(origin, pid, Tid{pid.value});
+}
+
+Bytes RecordEncoder::finished_init() {
+    begin(kRecordFinishedInit, 0);
+    ByteWriter(out_).patch(6, static_cast<std::uint16_t>(out_.size()));
+    return out_;
+}
+
 Bytes RecordEncoder::mmap2(const RecordOrigin& origin, Pid pid, const ProcMapping& mapping) {
     begin(kRecordMmap2, kMiscUser);
     ByteWriter to(out_);

@@ -41,6 +41,10 @@ struct ProcMapping {
 class RecordEncoder {
 public:
     [[nodiscard]] Bytes comm(const RecordOrigin& origin, Pid pid, Tid tid, std::string_view comm);
+    // A process of a snapshot: FORK with kMiscForkExec, so that its maps are not its parent's.
+    [[nodiscard]] Bytes fork(const RecordOrigin& origin, Pid pid, Pid parent);
+    // A snapshot ends here. A header only, as perf writes it: it has no time.
+    [[nodiscard]] Bytes finished_init();
     [[nodiscard]] Bytes mmap2(const RecordOrigin& origin, Pid pid, const ProcMapping& mapping);
     [[nodiscard]] Bytes cgroup(const RecordOrigin& origin, CgroupId id, std::string_view path);
     // The counters of one event; `pid` and `tid` are -1 and 0 where the event counts whole CPUs.

@@ -25,8 +25,9 @@ RecordingLoop::RecordingLoop(Parts parts, std::unique_ptr<EventSet> set)
     : parts_(std::move(parts)),
       delivery_(parts_.table, parts_.counters),
       current_(std::move(set)),
-      feed_(parts_.clock, parts_.kernel.proc_root(),
-            [this](Bytes record) { delivery_.push(record, RingKind::kSideBand, current_->generation()); }) {
+      feed_(parts_.clock, parts_.kernel.proc_root(), [this](MonotonicTime time, Bytes record) {
+          delivery_.push_at(time, record, RingKind::kSideBand, current_->generation());
+      }) {
     delivery_.set_layouts(current_->layout(RingKind::kSamples), current_->layout(RingKind::kSideBand));
     update_cpus();
 }
@@ -152,7 +153,7 @@ bool RecordingLoop::drain_ring(CpuRings& rings, RingKind kind, std::uint32_t gen
 // --- cuts
 
 void RecordingLoop::begin_cut(const SliceClock::Due& due) {
-    pending_.emplace();
+    pending_.emplace(PendingCut{});
     pending_->cut.time = due.time;
     pending_->cut.wall = due.wall;
     pending_->cut.clock_stepped = due.stepped;

@@ -6,7 +6,18 @@
 //   per CPU:  [cycles, cpu-clock] ─▶ sample ring      two rings, so that a storm of exec and mmap cannot
 //             [dummy]             ─▶ side-band ring   push samples out
 //
-// Thread: one owner, the sampler. Never blocks, never symbolizes, never writes to disk.
+// What consumers may rely on:
+//  - The stream begins with what already ran (FORK, COMM, MMAP2, CGROUP, then FINISHED_INIT). After a loss of side-band
+//    records the same comes again, at the time it was read.
+//  - The first READ record of an instance is its baseline: nothing before it counts.
+//  - A cut's READ records are delivered right before it. They are the only records that may be a few milliseconds ahead
+//    of what follows: they carry the time at which they were read.
+//  - Cut::time is the slice's boundary, or, when pump() came more than 10 ms after it or wall time stepped, the moment
+//    at which the counters were read. Cut::wall is therefore not always a multiple of the slice.
+//  - Instances that a change of rate has replaced leave events() after the cut that was their last.
+//
+// Thread: one owner, the sampler; all sessions of a program are opened on the same thread. Never blocks, never
+// symbolizes, never writes to disk.
 #pragma once
 
 #include <memory>

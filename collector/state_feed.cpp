@@ -27,6 +27,7 @@ bool StateFeed::step(Nanoseconds budget) {
         processes_read_ = snapshot_->processes_read();
         unreadable_ = snapshot_->unreadable();
         snapshot_.reset();
+        push_(origin_.time, encoder_.finished_init());
     }
     return !snapshot_;
 }
@@ -40,8 +41,9 @@ void StateFeed::push_cgroups() {
     const auto mountinfo = read_file(proc_root_ + "/self/mountinfo");
     if (!mountinfo) return;
     if (const auto mount = find_cgroup_mount(*mountinfo)) {
-        read_cgroups(*mount, kMaxCgroups,
-                     [this](CgroupId id, std::string_view path) { push_(encoder_.cgroup(origin_, id, path)); });
+        read_cgroups(*mount, kMaxCgroups, [this](CgroupId id, std::string_view path) {
+            push_(origin_.time, encoder_.cgroup(origin_, id, path));
+        });
     }
 }
 
@@ -49,8 +51,14 @@ void StateFeed::on_process(Pid) {
     if (stamp_ == Stamp::kNow) origin_.time = clock_.monotonic();
 }
 
-void StateFeed::on_comm(Pid pid, Tid tid, std::string_view comm) { push_(encoder_.comm(origin_, pid, tid, comm)); }
+void StateFeed::on_parent(Pid pid, Pid parent) { push_(origin_.time, encoder_.fork(origin_, pid, parent)); }
 
-void StateFeed::on_mapping(Pid pid, const ProcMapping& mapping) { push_(encoder_.mmap2(origin_, pid, mapping)); }
+void StateFeed::on_comm(Pid pid, Tid tid, std::string_view comm) {
+    push_(origin_.time, encoder_.comm(origin_, pid, tid, comm));
+}
+
+void StateFeed::on_mapping(Pid pid, const ProcMapping& mapping) {
+    push_(origin_.time, encoder_.mmap2(origin_, pid, mapping));
+}
 
 }  // namespace perfvigil::collector

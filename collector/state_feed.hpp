@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What already runs, as the records that the side-band rings would have sent: processes, threads, executable mappings,
-// cgroups. Read at the start, and again when side-band records were lost. A process that changes while it is read is
-// put right by its own records, which are later.
+// cgroups, and FINISHED_INIT when all has been said (see ProcessTable::apply). Read at the start, and again when
+// side-band records were lost. A process that changes while it is read is put right by its own records, which are
+// later.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace perfvigil::collector {
 
 class StateFeed final : private ProcVisitor {
 public:
-    using Push = std::function<void(Bytes)>;
+    using Push = std::function<void(MonotonicTime, Bytes)>;
     StateFeed(const Clock& clock, std::string proc_root, Push push);
 
     // Begins to read `pids` (empty: every process). `origin` names the event that would have told; all records get
@@ -39,6 +40,7 @@ public:
 
 private:
     void on_process(Pid pid) override;
+    void on_parent(Pid pid, Pid parent) override;
     void on_comm(Pid pid, Tid tid, std::string_view comm) override;
     void on_mapping(Pid pid, const ProcMapping& mapping) override;
     void push_cgroups();

@@ -19,6 +19,9 @@ public:
         processes.push_back(pid.value);
         if (clock != nullptr) clock->advance(std::chrono::milliseconds(1));
     }
+    void on_parent(Pid pid, Pid parent) override {
+        parents.push_back(std::to_string(pid.value) + " of " + std::to_string(parent.value));
+    }
     void on_comm(Pid pid, Tid tid, std::string_view comm) override {
         comms.push_back(std::to_string(pid.value) + "/" + std::to_string(tid.value) + " " + std::string(comm));
     }
@@ -26,6 +29,7 @@ public:
 
     test::ManualClock* clock = nullptr;
     std::vector<int> processes;
+    std::vector<std::string> parents;
     std::vector<std::string> comms;
     std::vector<std::string> paths;
 };
@@ -34,6 +38,7 @@ void add_process(const test::TempFolder& proc, int pid, std::string_view comm, s
     const std::string folder = std::to_string(pid);
     proc.write(folder + "/comm", std::string(comm) + "\n");
     proc.write(folder + "/maps", maps);
+    proc.write(folder + "/stat", folder + " (odd) 3 (name) S 4711 1 1 0 -1\n");
     proc.write(folder + "/task/" + folder + "/comm", std::string(comm) + "\n");
 }
 
@@ -52,6 +57,7 @@ TEST(ProcSnapshot, NamesThreadsAndExecutableMappings) {
     Heard heard;
     EXPECT_TRUE(snapshot.read_until(clock, MonotonicTime::max(), heard));
     EXPECT_EQ(heard.processes, std::vector<int>{12});
+    EXPECT_EQ(heard.parents, std::vector<std::string>{"12 of 4711"});
     EXPECT_EQ(heard.comms, (std::vector<std::string>{"12/12 two words\nand m", "12/13 worker"}));
     EXPECT_EQ(heard.paths, (std::vector<std::string>{"/usr/bin/x", "//anon", "[vdso]"}));
     EXPECT_EQ(snapshot.unreadable(), 0U);

@@ -42,6 +42,25 @@ TEST(RecordEncoder, Comm) {
     EXPECT_EQ(std::get<CommRecord>(*record).comm, "sixteen letters");
 }
 
+TEST(RecordEncoder, ForkOfASnapshotAndItsEnd) {
+    RecordEncoder encoder;
+    TaskRecord task;
+    task.sample = sample_id(10, 10);
+    task.fork_exec = true;
+    task.pid = Pid{10};
+    task.tid = Tid{10};
+    task.parent_pid = Pid{2};
+    task.parent_tid = Tid{2};
+    task.time = task.sample.time;
+    expect_equal(encoder.fork(origin(), Pid{10}, Pid{2}), test::record_bytes(origin().layout, task));
+
+    const Bytes end = encoder.finished_init();
+    ASSERT_EQ(end.size(), kRecordHeaderSize);
+    EXPECT_EQ(peek_header(end)->type, kRecordFinishedInit);
+    EXPECT_EQ(peek_header(end)->size, kRecordHeaderSize);
+    EXPECT_TRUE(decode_record(end, origin().layout).has_value());
+}
+
 TEST(RecordEncoder, Mmap2) {
     ProcMapping mapping;
     mapping.start = 0x400000;

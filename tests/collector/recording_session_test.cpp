@@ -26,7 +26,7 @@ class Heard final : public RecordSink {
 public:
     explicit Heard(MonotonicTime start) : start_(start) {}
     void on_record(const OrderedRecord& record) override {
-        if (record.event == nullptr) ++without_event;
+        if (record.event == nullptr && !std::holds_alternative<OtherRecord>(record.record)) ++without_event;
         if (record.late) ++late;
         if (std::holds_alternative<SampleRecord>(record.record)) {
             words.push_back("S@" + at(record.time));
@@ -37,6 +37,10 @@ public:
         } else if (const auto* comm = std::get_if<CommRecord>(&record.record)) {
             words.push_back("C" + std::to_string(comm->pid.value) + ":" + std::string(comm->comm));
             comm_times.push_back(record.time);
+        } else if (const auto* task = std::get_if<TaskRecord>(&record.record)) {
+            words.push_back("F" + std::to_string(task->pid.value));
+        } else if (const auto* other = std::get_if<OtherRecord>(&record.record)) {
+            if (other->type == kRecordFinishedInit) words.push_back("init");
         }
     }
     void on_cut(const Cut& cut) override {
@@ -81,6 +85,11 @@ protected:
         session = std::move(*opened);
         ASSERT_TRUE(session->start());
     }
+    void add_process(int pid, const std::string& comm) {
+        const std::string folder = std::to_string(pid);
+        proc.write(folder + "/comm", comm + "\n");
+        proc.write(folder + "/stat", folder + " (" + comm + ") S 1 0\n");
+    }
     void pump_at(Nanoseconds since_start) {
         clock.advance(start + since_start - clock.monotonic());
         ASSERT_TRUE(session->pump(heard));
@@ -109,14 +118,14 @@ protected:
 };
 
 TEST_F(RecordingSessionTest, ASliceFromItsBaselineToItsCut) {
-    proc.write("7/comm", "old\n");
+    add_process(7, "old");
     open_and_start();
     auto* ring = kernel.ring(0, false);
     ring->write_sample(at(300ms));
     ring->write_sample(at(200ms) + 1ns);
     pump_at(350ms);
     // What ran already comes first, then the counters at the start (clock, dummy), then samples in order of time.
-    EXPECT_EQ(heard.take(), (Words{"C7:old", "R1000", "R1001", "S@200", "S@300"}));
+    EXPECT_EQ(heard.take(), (Words{"F7", "C7:old", "init", "R1000", "R1001", "S@200", "S@300"}));
     ring->write_sample(at(999ms));
     ring->write_sample(at(1001ms));
     pump_at(1000ms);
@@ -158,7 +167,7 @@ TEST_F(RecordingSessionTest, WhoComesLateCutsWhereTheCountersWereRead) {
     kernel.ring(0, false)->write_sample(at(2500ms));
     pump_at(3700ms);
     pump_at(3721ms);
-    EXPECT_EQ(heard.take(), (Words{"R1000", "R1001", "S@2500", "R1000", "R1001", "cut@3700"}));
+    EXPECT_EQ(heard.take(), (Words{"init", "R1000", "R1001", "S@2500", "R1000", "R1001", "cut@3700"}));
     EXPECT_EQ(heard.reads.back().enabled, 3'700'000'000U);
     run_until(4100ms);
     EXPECT_EQ(heard.cuts.back().time, at(4s)) << "and is back on the grid";
@@ -194,7 +203,7 @@ TEST_F(RecordingSessionTest, TheEndHasEverything) {
     kernel.ring(0, false)->write_sample(at(1005ms));
     ASSERT_TRUE(session->finish(heard));
     EXPECT_EQ(heard.take(),
-              (Words{"R1000", "R1001", "R1000", "R1001", "cut@1000", "S@1005", "R1000", "R1001", "last@1010"}));
+              (Words{"init", "R1000", "R1001", "R1000", "R1001", "cut@1000", "S@1005", "R1000", "R1001", "last@1010"}));
     EXPECT_FALSE(kernel.ring(0, false)->enabled);
     EXPECT_FALSE(session->next_pump().has_value());
     EXPECT_EQ(session->events().instances().size(), 2U) << "a file is finished after its session";
@@ -224,7 +233,7 @@ TEST_F(RecordingSessionTest, AnotherRateBeginsAtACut) {
     }
     run_until(1200ms);
     EXPECT_EQ(heard.take(),
-              (Words{"R1000", "R1001", "S@900", "R1000", "R1001", "R1002", "R1003", "cut@1000", "S@1001"}));
+              (Words{"init", "R1000", "R1001", "S@900", "R1000", "R1001", "R1002", "R1003", "cut@1000", "S@1001"}));
     EXPECT_EQ(heard.generations, (std::vector<std::uint32_t>{0, 1}));
     EXPECT_EQ(session->counters().duplicate_samples, 2U);
     EXPECT_EQ(session->counters().unknown_ids, 0U);
@@ -272,17 +281,18 @@ TEST_F(RecordingSessionTest, ARefusedChangeLeavesEverythingAsItWas) {
 }
 
 TEST_F(RecordingSessionTest, LostSideBandRecordsAreReadAgain) {
-    proc.write("7/comm", "before\n");
+    add_process(7, "before");
     options.tuning.side_band_ring_bytes = 32U << 10;
     open_and_start();
     run_until(300ms);
-    proc.write("7/comm", "after\n");
+    add_process(7, "after");
     auto* ring = kernel.ring(0, true);
     ring->write_lost(at(310ms), 12);
     ring->lost = 12;
     run_until(700ms);
     const Words words = heard.take();
     EXPECT_TRUE(has(words, "C7:after"));
+    EXPECT_EQ(words.back(), "init");
     EXPECT_EQ(session->counters().lost_side_band_records, 12U);
     EXPECT_EQ(session->counters().resyncs, 1U);
     EXPECT_GE(heard.comm_times.back(), at(310ms)) << "as of when it was read, not of the start";
@@ -394,7 +404,7 @@ TEST_F(RecordingSessionTest, ARingThatCannotBeReadIsPassedOver) {
 
 TEST_F(RecordingSessionTest, ARecordingOfTasksEndsWithThem) {
     proc.write("10/task/10/comm", "x\n");
-    proc.write("10/comm", "x\n");
+    add_process(10, "x");
     options.target = Processes{{Pid{10}}};
     open_and_start();
     run_until(3s);

@@ -134,6 +134,7 @@ TEST(RecordingSession, WhatRunsAlreadyComesBeforeTheFirstSample) {
                                     [](const std::string& path) { return path == client_path("spin"); }));
     EXPECT_TRUE(
         std::ranges::any_of(recorded.mapped[load.pid()], [](const std::string& path) { return path == "[vdso]"; }));
+    EXPECT_EQ(recorded.by_type[kRecordFinishedInit], 1U);
     // Kernel threads have names too.
     EXPECT_TRUE(std::ranges::any_of(recorded.comms, [](const auto& c) { return c.comm.starts_with("ksoftirqd"); }));
     EXPECT_TRUE(std::ranges::any_of(recorded.samples, [&](const SeenSample& s) { return s.pid == load.pid(); }));

@@ -18,7 +18,7 @@ void Recorded::on_record(const OrderedRecord& record) {
         if (record.time < last_) ++out_of_order;
         last_ = std::max(last_, record.time);
     }
-    if (record.event == nullptr) ++without_event;
+    if (record.event == nullptr && !std::holds_alternative<OtherRecord>(record.record)) ++without_event;
     const std::uint32_t event = record.event != nullptr ? record.event->event.value : UINT32_MAX;
     const std::uint32_t generation = record.event != nullptr ? record.event->generation : UINT32_MAX;
     const auto header = peek_header(record.bytes);
