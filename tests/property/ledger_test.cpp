@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Every term of the clock ledger against the truth of synthetic recordings. The truth knows what became of each tick,
+// so terms of ticks are compared exactly; terms that come from /proc/stat within its grain.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "analyzer/ledger.hpp"
+#include "tests/support/slice_collector.hpp"
+#include "tests/support/synthetic_stream.hpp"
+
+namespace perfvigil::test {
+namespace {
+
+using analyzer::clock_ledger;
+using analyzer::ClockLedger;
+using analyzer::CpuSlice;
+
+constexpr std::int64_t kStatGrain = 10'000'000;  // ns
+
+struct Recording {
+    explicit Recording(SyntheticOptions options) : stream(std::move(options)) {
+        SliceCollector sink(stream.events(), analyzer::KernelText(stream.host().text_ranges));
+        if (!stream.host().cpu_times.empty()) sink.builder.set_baseline_times(stream.host().cpu_times.front().cpus);
+        stream.run(sink);
+        slices = std::move(sink.slices);
+    }
+    // Visits (what was made, what was true, the slice's number) of each CPU in each slice.
+    template <class Visit>
+    void each(Visit&& visit) const {
+        ASSERT_EQ(slices.size(), stream.truth().size());
+        for (std::size_t i = 0; i < slices.size(); ++i) {
+            const auto& truths = stream.truth()[i];
+            ASSERT_EQ(slices[i]->cpus.size(), truths.size()) << "slice " << i;
+            for (std::size_t k = 0; k < truths.size(); ++k) {
+                ASSERT_EQ(slices[i]->cpus[k].cpu, truths[k].cpu);
+                visit(slices[i]->cpus[k], truths[k], i);
+            }
+        }
+    }
+
+    SyntheticStream stream;
+    std::vector<std::unique_ptr<analyzer::Slice>> slices;
+};
+
+struct Case {
+    const char* name;
+    SyntheticOptions options;
+};
+std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+
+SyntheticOptions with(std::vector<SyntheticCpu> cpus, void (*change)(SyntheticOptions&) = nullptr) {
+    SyntheticOptions options;
+    options.cpus = std::move(cpus);
+    if (change != nullptr) change(options);
+    return options;
+}
+
+class LedgerTruth : public testing::TestWithParam<Case> {};
+
+TEST_P(LedgerTruth, EveryTermIsWhatHappened) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        SyntheticOptions options = GetParam().options;
+        options.seed = seed;
+        const Recording recording(options);
+        recording.each([&](const CpuSlice& cpu, const SyntheticTruth& truth, std::size_t slice) {
+            SCOPED_TRACE("slice " + std::to_string(slice) + " cpu " + std::to_string(cpu.cpu.value));
+            const bool retuned = options.retune && slice >= options.retune->first;
+            const auto p =
+                static_cast<std::int64_t>(1'000'000'000 / (retuned ? options.retune->second : options.hertz));
+            const auto ticks = [&](std::uint64_t count) { return static_cast<std::int64_t>(count) * p; };
+            const ClockLedger ledger = clock_ledger(cpu);
+
+            EXPECT_EQ(cpu.enabled, truth.enabled);
+            EXPECT_NEAR(cpu.ticks_due, static_cast<double>(truth.enabled.count()) / static_cast<double>(p), 1e-6);
+            EXPECT_EQ(cpu.samples, truth.samples);
+            EXPECT_EQ(cpu.idle_samples, truth.idle_samples);
+            EXPECT_EQ(cpu.lost, truth.lost);
+            EXPECT_EQ(cpu.throttled, truth.throttled_time);
+            EXPECT_EQ(ledger.total, truth.enabled.count());
+            EXPECT_EQ(ledger.idle, ticks(truth.idle_samples));
+            EXPECT_EQ(ledger.irq_in_idle, ticks(truth.irq_in_idle_samples));
+            EXPECT_EQ(ledger.busy, ticks(truth.samples - truth.idle_samples - truth.irq_in_idle_samples));
+            EXPECT_EQ(ledger.lost, ticks(truth.lost));
+            EXPECT_EQ(ledger.total, ledger.busy + ledger.idle + ledger.irq_in_idle + ledger.lost + ledger.throttled +
+                                        ledger.idle_unsampled + ledger.stolen + ledger.unexplained);
+
+            // What samples and records do not explain, split by /proc/stat: known to its grain; and ticks show a share
+            // of the time only by chance, off by about the root of its binomial variance.
+            const auto by_chance = [&](Nanoseconds time) {
+                const double share = static_cast<double>(time.count()) / static_cast<double>(truth.enabled.count());
+                return 4.5 * std::sqrt(cpu.ticks_due * share * (1 - share)) * static_cast<double>(p);
+            };
+            const double grain = static_cast<double>(2 * kStatGrain + 2 * p);
+            const double idle_grain = grain + by_chance(truth.idle);
+            const double grain_of_both = idle_grain + by_chance(truth.stolen);
+            const auto near = [&](std::int64_t is, std::uint64_t ticks_of_it, double within) {
+                EXPECT_NEAR(static_cast<double>(is), static_cast<double>(ticks(ticks_of_it)), within);
+            };
+            near(ledger.idle_unsampled, truth.idle_unsampled, idle_grain);
+            near(ledger.stolen, truth.stolen_ticks, grain_of_both);
+            near(ledger.unexplained, truth.removed, grain_of_both);
+        });
+    }
+}
+
+const SyntheticCpu kHalf{.busy = 0.5};
+const SyntheticCpu kFull{.busy = 1};
+const SyntheticCpu kIdle{.busy = 0};
+
+INSTANTIATE_TEST_SUITE_P(
+    Recordings, LedgerTruth,
+    testing::Values(
+        Case{"plain", with({kIdle, {.busy = 0.1}, kHalf, kFull})},
+        Case{"faster", with({kHalf, kFull}, [](auto& o) { o.hertz = 999; })},
+        Case{"idle is not sampled", with({{.busy = 0, .samples_idle = false}, {.busy = 0.3, .samples_idle = false}})},
+        Case{"steal", with({{.busy = 0.5, .steal = 0.3}, {.busy = 1, .steal = 0.5}})},
+        Case{"loss", with({{.busy = 0.5, .lost = 0.2}, {.busy = 1, .lost = 0.9}})},
+        Case{"loss at the start", with({{.busy = 1, .lost = 1, .lost_time_share = 0.4}})},
+        Case{"removed", with({{.busy = 1, .removed = 0.3}, kHalf})},
+        Case{"throttled", with({{.busy = 1, .throttled = 0.25}, {.busy = 0.4, .throttled = 0.5}})},
+        Case{"all at once", with({{.busy = 1, .steal = 0.1, .lost = 0.1, .removed = 0.2, .throttled = 0.1}})},
+        Case{"a CPU goes and comes back",
+             with({kFull, {.busy = 1, .offline = {{std::chrono::seconds(7), std::chrono::seconds(13)}}}})},
+        Case{"a CPU goes and comes back within a slice",
+             with({kFull, {.busy = 1, .offline = {{std::chrono::seconds(6), std::chrono::seconds(8)}}}})},
+        Case{"another rate", with({kHalf, kFull}, [](auto& o) { o.retune = {2, 500}; })},
+        Case{"late records", with({kHalf, kFull}, [](auto& o) { o.late_per_slice = 5; })}),
+    [](const auto& given) {
+        std::string name = given.param.name;
+        std::erase_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); });
+        return name;
+    });
+
+// --- what the terms are worth
+
+// On a CPU without idle or steal nothing blurs what vanished: it is unexplained to the tick, there and nowhere else.
+TEST(LedgerTruth, SamplesRemovedAreUnexplainedOnThatCpu) {
+    for (const double removed : {0.01, 0.1, 0.5, 1.0}) {
+        const Recording recording(with({{.busy = 1, .removed = removed}, kFull}));
+        recording.each([&](const CpuSlice& cpu, const SyntheticTruth& truth, std::size_t) {
+            const auto p = static_cast<double>(1'000'000'000 / 99);
+            const auto vanished = static_cast<double>(cpu.cpu.value == 0 ? truth.removed : 0) * p;
+            EXPECT_NEAR(static_cast<double>(clock_ledger(cpu).unexplained), vanished, 2 * p);
+        });
+    }
+}
+
+// Issue numbers: |unexplained| within 1 % of T + 2 p over a whole recording, at each load.
+TEST(LedgerTruth, NothingIsUnexplainedWhereNothingVanished) {
+    const Recording recording(
+        with({kIdle, {.busy = 0.1}, kHalf, kFull, {.busy = 0, .samples_idle = false}}, [](auto& o) { o.slices = 12; }));
+    std::map<std::uint32_t, ClockLedger> sums;
+    recording.each(
+        [&](const CpuSlice& cpu, const SyntheticTruth&, std::size_t) { sums[cpu.cpu.value] += clock_ledger(cpu); });
+    ASSERT_EQ(sums.size(), 5U);
+    for (const auto& [cpu, sum] : sums) {
+        EXPECT_LE(std::abs(static_cast<double>(sum.unexplained)), 0.01 * static_cast<double>(sum.total) + 2 * 1e9 / 99)
+            << "cpu " << cpu;
+    }
+}
+
+// A CPU that writes no sample while it idles: busy inside its interval, and coverage says what is missing.
+TEST(LedgerTruth, BusyOfACpuThatWritesNoIdleSamples) {
+    for (const bool samples_idle : {false, true}) {
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            SyntheticOptions options;
+            options.seed = seed;
+            options.cpus.clear();
+            for (const double load : {0.0, 0.1, 0.5, 1.0}) {
+                options.cpus.push_back({.busy = load, .irq_in_idle = 0, .samples_idle = samples_idle});
+            }
+            const Recording recording(options);
+            std::map<std::uint32_t, std::pair<CpuSlice, Nanoseconds>> sums;
+            recording.each([&](const CpuSlice& cpu, const SyntheticTruth& truth, std::size_t) {
+                auto& [sum, task] = sums[cpu.cpu.value];
+                analyzer::accumulate(sum, cpu);
+                task += truth.task;
+            });
+            for (const auto& [number, sum] : sums) {
+                const auto& [cpu, task] = sum;
+                const double truth = std::min(1.0, to_seconds(task) / to_seconds(cpu.enabled));
+                const auto busy = analyzer::busy_of(cpu, analyzer::kZ999);
+                ASSERT_TRUE(busy.known);
+                EXPECT_LE(busy.interval.low, truth) << "cpu " << number << " seed " << seed;
+                EXPECT_GE(busy.interval.high, truth) << "cpu " << number << " seed " << seed;
+                EXPECT_NEAR(busy.coverage, samples_idle ? 1 : busy.ratio, 0.01);
+            }
+        }
+    }
+}
+
+// Loss makes busy wide, not wrong, wherever in the slice it strikes.
+TEST(LedgerTruth, BusyUnderLossHoldsTheTruth) {
+    for (const double lost : {0.01, 0.3, 0.95, 1.0}) {
+        for (const double where : {0.3, 1.0}) {
+            SyntheticOptions options;
+            options.cpus.clear();
+            for (const double load : {0.0, 0.1, 0.5, 1.0}) {
+                options.cpus.push_back({.busy = load, .irq_in_idle = 0, .lost = lost, .lost_time_share = where});
+            }
+            const Recording recording(options);
+            recording.each([&](const CpuSlice& cpu, const SyntheticTruth& truth, std::size_t) {
+                // Tasks are timed between cuts, T between readings a moment later.
+                const double share = std::min(1.0, to_seconds(truth.task) / to_seconds(truth.enabled));
+                const auto busy = analyzer::busy_of(cpu, analyzer::kZ999);
+                EXPECT_LE(busy.interval.low, share);
+                EXPECT_GE(busy.interval.high, share);
+                EXPECT_GE(busy.ratio, busy.interval.low);
+                EXPECT_LE(busy.ratio, busy.interval.high);
+            });
+        }
+    }
+}
+
+// Kernels before 6.0 count no losses per event: LOST records must do, and no more than the ticks that are missing are
+// taken for the clock's.
+TEST(LedgerTruth, LossOfAKernelThatDoesNotCountItPerEvent) {
+    const Recording recording(with({{.busy = 1, .lost = 0.2}}, [](auto& o) { o.lost_counts = false; }));
+    std::uint64_t lost = 0;
+    std::uint64_t said = 0;
+    recording.each([&](const CpuSlice& cpu, const SyntheticTruth& truth, std::size_t slice) {
+        EXPECT_LE(cpu.samples + cpu.lost, static_cast<std::uint64_t>(cpu.ticks_due) + 1);
+        lost += truth.lost;
+        said += cpu.lost;
+        EXPECT_TRUE(recording.slices[slice]->totals[1].lost_is_shared);
+    });
+    EXPECT_NEAR(static_cast<double>(said), static_cast<double>(lost), 4);  // one per slice may still be unsaid
+    EXPECT_GT(said, 300U);
+}
+
+// A capture of others: no counters, so time is estimated, and said to be. CPUs that idle unsampled are not taken for
+// busy ones.
+TEST(LedgerTruth, ForeignCaptureWithoutReadings) {
+    const Recording recording(with({kHalf, {.busy = 0.2, .samples_idle = false}}, [](auto& o) { o.readings = false; }));
+    recording.each([&](const CpuSlice& cpu, const SyntheticTruth& truth, std::size_t) {
+        EXPECT_TRUE(cpu.clock_recorded);
+        EXPECT_TRUE(cpu.time_estimated);
+        EXPECT_FALSE(cpu.times_known);
+        EXPECT_NEAR(to_seconds(cpu.enabled), to_seconds(truth.enabled), 0.05);
+        const double share = to_seconds(truth.task + truth.irq_in_idle) / to_seconds(truth.enabled);
+        const auto busy = analyzer::busy_of(cpu, analyzer::kZ999);
+        EXPECT_LE(busy.interval.low, share);
+        EXPECT_GE(busy.interval.high, share);
+    });
+}
+
+// Cycles: what was counted, what the samples hold, and the frequency that follows from busy.
+TEST(LedgerTruth, CyclesAndEffectiveFrequency) {
+    const Recording recording(with({kHalf, kFull, kIdle}));
+    recording.each([&](const CpuSlice& cpu, const SyntheticTruth& truth, std::size_t) {
+        const auto ledger = analyzer::cycles_ledger(cpu);
+        EXPECT_EQ(ledger.counted, truth.cycles);
+        EXPECT_EQ(ledger.sampled, truth.cycles_sampled);
+        EXPECT_EQ(ledger.unattributed, static_cast<std::int64_t>(truth.cycles - truth.cycles_sampled));
+        EXPECT_FALSE(ledger.scaled);
+        const double hertz = analyzer::effective_hertz(cpu);
+        if (cpu.cpu.value == 2) {
+            EXPECT_EQ(hertz, 0);
+        } else if (cpu.cpu.value == 1) {
+            EXPECT_NEAR(hertz, 3e9, 3e7);
+        }
+    });
+}
+
+// Whatever the CPUs do, what slices count is what was delivered, and each term has its bounds.
+TEST(LedgerTruth, RandomRecordings) {
+    std::mt19937_64 random(7);
+    const auto share = [&](double most) { return std::uniform_real_distribution<double>(0, most)(random); };
+    for (int round = 0; round < 30; ++round) {
+        SyntheticOptions options;
+        options.seed = random();
+        options.hertz = 20 + random() % 500;
+        options.slices = 1 + random() % 5;
+        options.slice = std::chrono::milliseconds(500 + random() % 3000);
+        options.late_per_slice = random() % 4;
+        options.cycles = random() % 2 == 0;
+        options.lost_counts = random() % 4 != 0;
+        options.proc_stat = random() % 3 != 0;
+        options.cpus.clear();
+        for (std::size_t i = 0; i < 1 + random() % 6; ++i) {
+            SyntheticCpu cpu{.busy = share(1.2), .samples_idle = random() % 2 == 0, .steal = share(0.4)};
+            cpu.lost = random() % 2 == 0 ? share(1) : 0;
+            cpu.removed = random() % 2 == 0 ? share(1) : 0;
+            cpu.throttled = random() % 4 == 0 ? share(0.6) : 0;
+            options.cpus.push_back(cpu);
+        }
+        const Recording recording(options);
+        recording.each([&](const CpuSlice& cpu, const SyntheticTruth& truth, std::size_t slice) {
+            SCOPED_TRACE("round " + std::to_string(round) + " slice " + std::to_string(slice));
+            EXPECT_EQ(cpu.samples, truth.samples);
+            EXPECT_EQ(cpu.enabled, truth.enabled);
+            const ClockLedger ledger = clock_ledger(cpu);
+            EXPECT_EQ(ledger.total, ledger.busy + ledger.idle + ledger.irq_in_idle + ledger.lost + ledger.throttled +
+                                        ledger.idle_unsampled + ledger.stolen + ledger.unexplained);
+            for (const auto term : {ledger.busy, ledger.idle, ledger.irq_in_idle, ledger.lost, ledger.throttled,
+                                    ledger.idle_unsampled, ledger.stolen}) {
+                EXPECT_GE(term, 0);
+            }
+            const auto busy = analyzer::busy_of(cpu);
+            EXPECT_GE(busy.ratio, 0);
+            EXPECT_LE(busy.ratio, 1);
+            EXPECT_LE(busy.interval.low, busy.interval.high);
+        });
+        for (const auto& slice : recording.slices) {
+            std::uint64_t in_entries = 0;
+            std::uint64_t in_totals = 0;
+            for (const auto& entry : slice->entries) in_entries += entry.samples;
+            for (const auto& total : slice->totals) in_totals += total.samples;
+            EXPECT_EQ(in_entries, in_totals);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace perfvigil::test

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A recording that never happened, of which everything is known: CPUs with given loads, idle that is or is not
+// sampled, steal, loss, throttling, CPUs that go and come back, changes of rate, late records. It has the shape of a
+// RecordingSession's stream (or of a foreign capture's), so whatever consumes those can be tested against the truth.
+//
+//   time is cut into short stretches of one state each, chosen at random by the CPU's shares;
+//   ticks come every period and show the state they hit; counters and /proc/stat are exact.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collector/host_facts.hpp"
+#include "collector/stream.hpp"
+#include "tests/support/record_bytes.hpp"
+
+namespace perfvigil::test {
+
+struct SyntheticCpu {
+    double busy = 0.5;    // share of the time that is not stolen in which a task runs
+    double kernel = 0.3;  // shares of the busy time: in the kernel, in softirq work
+    double softirq = 0.05;
+    double irq_in_idle = 0.02;   // share of the time without a task in which the swapper does softirq work
+    bool samples_idle = true;    // false: no sample is written while idle, nothing counts as lost
+    double steal = 0;            // share of the time in which the hypervisor runs others: no ticks
+    double lost = 0;             // share of the samples that are lost and counted
+    double removed = 0;          // share of the samples that vanish without a trace
+    double lost_time_share = 1;  // losses happen in the first part of each slice of this share
+    double throttled = 0;        // share of each slice that is one throttled stretch
+    std::optional<std::pair<Nanoseconds, Nanoseconds>> offline{};  // from, to; after the start
+};
+
+struct SyntheticOptions {
+    std::vector<SyntheticCpu> cpus{SyntheticCpu{}, SyntheticCpu{}};
+    std::uint64_t hertz = 99;
+    std::size_t slices = 4;
+    Nanoseconds slice = std::chrono::seconds(5);
+    std::uint64_t seed = 1;
+    bool cycles = true;
+    bool readings = true;     // false: as a foreign file, without READ, CPUs of instances and /proc/stat
+    bool lost_counts = true;  // false: no PERF_FORMAT_LOST, LOST records in the ring instead
+    bool proc_stat = true;
+    bool proc_stat_in_ticks = true;  // /proc/stat counts whole 10 ms
+    bool call_chains = true;
+    std::size_t depth = 12;      // user frames of a chain
+    std::size_t functions = 40;  // of the program
+    std::size_t processes_per_cpu = 2;
+    std::size_t late_per_slice = 0;  // records that come after the cut
+    // From this slice on another rate: make-before-break, as RecordingSession does it.
+    std::optional<std::pair<std::size_t, std::uint64_t>> retune{};
+};
+
+// What really happened on one CPU in one slice.
+struct SyntheticTruth {
+    CpuId cpu{};
+    Nanoseconds enabled{};
+    Nanoseconds task{};  // exactly: how long tasks ran …
+    Nanoseconds idle{};  // … nothing did
+    Nanoseconds irq_in_idle{};
+    Nanoseconds stolen{};
+    // Of ticks: what their samples show, and what became of those without one.
+    std::uint64_t samples = 0;
+    std::uint64_t idle_samples = 0;
+    std::uint64_t irq_in_idle_samples = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t removed = 0;
+    std::uint64_t throttled = 0;
+    std::uint64_t idle_unsampled = 0;
+    std::uint64_t stolen_ticks = 0;
+    Nanoseconds throttled_time{};
+    std::uint64_t cycles = 0;          // counted
+    std::uint64_t cycles_sampled = 0;  // Σ periods delivered
+};
+
+// The kernel and the program of every synthetic recording.
+struct SyntheticCode {
+    static constexpr std::uint64_t kFunctionSize = 0x100;
+    static constexpr std::uint64_t kProgramStart = 0x400000;
+    static constexpr std::uint64_t kProgramOffset = 0x1000;  // in the file
+    static constexpr std::uint64_t kProgramLength = 0x100000;
+    static constexpr std::uint64_t kKernelStart = 0xffffffff81000000;
+
+    // Names of the kernel's functions in order of address, kFunctionSize each.
+    [[nodiscard]] static const std::vector<std::string>& kernel_functions();
+    [[nodiscard]] static std::uint64_t kernel_address(std::string_view function);
+    // What KernelText is made of.
+    [[nodiscard]] static std::vector<collector::KernelTextRange> text_ranges();
+    // The n-th function of the program in its file's terms.
+    [[nodiscard]] static std::uint64_t program_offset(std::size_t function) {
+        return kProgramOffset + function * kFunctionSize;
+    }
+};
+
+class SyntheticStream final : public collector::RecordSource {
+public:
+    explicit SyntheticStream(SyntheticOptions options);
+    ~SyntheticStream() override;
+
+    [[nodiscard]] const collector::EventTable& events() const override { return table_; }
+    // Delivers one slice with its cut. The last one is left for finish().
+    [[nodiscard]] Result<void> pump(collector::RecordSink& sink) override;
+    [[nodiscard]] std::optional<MonotonicTime> next_pump() const override;
+    [[nodiscard]] Result<void> finish(collector::RecordSink& sink) override;
+    // Pumps to the end and finishes.
+    void run(collector::RecordSink& sink);
+
+    // As a session would know its host: kernel text, /proc/stat at the start, clocks.
+    [[nodiscard]] const collector::HostFacts& host() const { return host_; }
+    // By slice, then by CPU (those without any time in the slice are left out).
+    [[nodiscard]] const std::vector<std::vector<SyntheticTruth>>& truth() const { return truth_; }
+    [[nodiscard]] MonotonicTime start() const { return start_; }
+
+    [[nodiscard]] static CgroupId cgroup_of(std::size_t cpu) { return CgroupId{100 + cpu}; }
+    [[nodiscard]] static Pid pid_of(std::size_t cpu, std::size_t process) {
+        return Pid{static_cast<std::int32_t>(1000 + cpu * 100 + process)};
+    }
+
+private:
+    struct Recorded;
+    struct Cpu;
+
+    void add_events();
+    void open_cpu(std::size_t cpu, MonotonicTime time);
+    void deliver_start(collector::RecordSink& sink);
+    void deliver_slice(collector::RecordSink& sink, bool last);
+    void make_cpu_slice(std::size_t cpu, MonotonicTime from, MonotonicTime to, std::vector<Recorded>& out);
+    // The CPU stays in its state for this long.
+    static void spend(Cpu& cpu, Nanoseconds time);
+    void next_state(Cpu& cpu, MonotonicTime time);
+    [[nodiscard]] bool online_at(std::size_t cpu, MonotonicTime time, MonotonicTime& until, std::vector<Recorded>& out);
+    void tick(std::size_t cpu, MonotonicTime time, MonotonicTime slice_end, std::vector<Recorded>& out);
+    [[nodiscard]] bool throttled_at(std::size_t cpu, MonotonicTime time, MonotonicTime slice_end,
+                                    std::vector<Recorded>& out);
+    void throttle(std::size_t cpu, MonotonicTime time, bool throttled, std::vector<Recorded>& out);
+    void write_samples(std::size_t cpu, MonotonicTime time, std::vector<Recorded>& out);
+    void hold_back(std::vector<Recorded>& records);
+    void deliver_late(collector::RecordSink& sink);
+    void deliver_readings(collector::RecordSink& sink, MonotonicTime end, bool retune);
+    void read_cpu(std::size_t cpu, MonotonicTime time, std::vector<Recorded>& out);
+    void deliver(collector::RecordSink& sink, const Recorded& recorded, bool late);
+    [[nodiscard]] std::vector<collector::CpuTimes> proc_stat() const;
+    [[nodiscard]] SampleFields sample_of(std::size_t cpu, MonotonicTime time);
+    [[nodiscard]] Nanoseconds period() const;
+    [[nodiscard]] double chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
+
+    SyntheticOptions options_;
+    collector::EventTable table_;
+    collector::HostFacts host_;
+    std::mt19937_64 random_;
+    std::vector<std::unique_ptr<Cpu>> cpus_;
+    std::vector<std::vector<SyntheticTruth>> truth_;
+    std::vector<Recorded> held_back_;
+    MonotonicTime start_{};
+    MonotonicTime now_{};
+    std::size_t slice_ = 0;
+    std::uint32_t generation_ = 0;
+    std::uint64_t hertz_ = 0;
+    collector::EventIndex clock_{};
+    collector::EventIndex cycles_{};
+    collector::EventIndex side_band_{};
+    std::uint64_t next_id_ = 1;
+};
+
+}  // namespace perfvigil::test
