@@ -37,19 +37,19 @@ struct KernelModule {
 
 struct HostFacts {
     std::string hostname;
-    std::string os_release;   // uname -r
-    std::string os_version;   // uname -v
+    std::string os_release;    // uname -r
+    std::string os_version;    // uname -v
     std::string architecture;  // uname -m
     std::string cpu_description;
-    std::string cpuid;        // perf's vendor,family,model,stepping form
+    std::string cpuid;  // perf's vendor,family,model,stepping form
     std::uint64_t total_memory_kib = 0;
     std::uint32_t cpus_online = 0;
     std::uint32_t cpus_present = 0;
     std::string command_line;  // of the recorder
     std::string version;       // of the recorder: "perfvigil 0.1.0"
     BuildId kernel_build_id;
-    std::uint64_t kernel_start = 0;  // runtime address of _text (else _stext); 0: hidden from us
-    std::uint64_t kernel_end = 0;    // _etext
+    std::uint64_t kernel_start = 0;          // runtime address of _text (else _stext); 0: hidden from us
+    std::uint64_t kernel_end = 0;            // _etext
     std::string kernel_reference = "_text";  // the symbol kernel_start belongs to
     std::vector<KernelModule> modules;
     std::vector<KernelTextRange> text_ranges;
