@@ -16,6 +16,7 @@ bool is_fresh(const CpuSlice& cpu) {
 }
 
 void accumulate(collector::CpuTimes& sum, const collector::CpuTimes& more) {
+    sum.cpu = more.cpu;
     sum.user += more.user;
     sum.system += more.system;
     sum.idle += more.idle;
