@@ -15,7 +15,7 @@
 namespace perfvigil::daemon {
 
 struct WindowInfo {
-    std::string id;  // "20260131T120500Z", "-2" behind it for a second one of the same end
+    std::string id{};  // "20260131T120500Z", "-2" behind it for a second one of the same end
     WallTime start{};
     WallTime end{};
     Nanoseconds duration{};

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/daemon.hpp"
+
+#include <pthread.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <csignal>
+#include <thread>
+
+#include "base/fd.hpp"
+#include "base/text.hpp"
+#include "collector/sample_cost.hpp"
+#include "config/config.hpp"
+#include "daemon/analyst.hpp"
+#include "daemon/api.hpp"
+#include "daemon/board.hpp"
+#include "daemon/disk_writer.hpp"
+#include "daemon/http_server.hpp"
+#include "daemon/log.hpp"
+#include "daemon/names.hpp"
+#include "daemon/notify.hpp"
+#include "daemon/sampler.hpp"
+#include "daemon/source.hpp"
+#include "daemon/unix_socket.hpp"
+
+namespace perfvigil::daemon {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+// An occupied port is tried again, so that a restart heals it.
+constexpr auto kListenRetry = std::chrono::seconds(10);
+// The service manager hears twice within its limit.
+constexpr int kBeatsPerLimit = 2;
+constexpr std::size_t kMaxToken = 4096;
+
+Result<api::Rules> rules_of(const config::ListenOptions& listen) {
+    api::Rules rules{listen.allowed_hosts, {}};
+    if (listen.token_file.empty()) return rules;
+    const auto text = read_file(listen.token_file, kMaxToken);
+    if (!text) return fail(Error(text.error()).at("listen.token_file"));
+    rules.token = trim(*text);
+    if (rules.token.empty()) return fail(ErrorCode::kInvalid, listen.token_file + ": holds no token");
+    return rules;
+}
+
+collector::Degraded listen_trouble(const config::ListenOptions& listen, const Error& error) {
+    return {"listen", "nothing is served over TCP: " + error.message,
+            error.code == ErrorCode::kBusy || error.error_number == EADDRINUSE
+                ? "end what holds the port (ss -ltnp 'sport = :" + std::to_string(listen.port) +
+                      "'), or set listen.address; it is tried again every 10 s"
+                : "correct listen.address and listen.token_file; it is tried again every 10 s"};
+}
+
+collector::Degraded capture_trouble(const Error& error) {
+    return {"captures", "raw records are not kept: " + error.message,
+            "make captures.dir writable and free space there, or set captures.enabled: false; it is tried again every "
+            "minute"};
+}
+
+template <class Run>
+std::jthread named_thread(const char* name, Run run) {
+    return std::jthread([name, run](const std::stop_token& stop) {
+        ::pthread_setname_np(::pthread_self(), name);
+        run(stop);
+    });
+}
+
+class Daemon final : private api::Source {
+public:
+    Daemon(config::Options options, const RunOptions& run)
+        : options_(std::move(options)), run_(run), clock_(system_clock()), notifier_(Notifier::from_environment()) {}
+
+    int run() {
+        if (auto opened = open(); !opened) {
+            log::error("cannot start", {{"why", opened.error().message}});
+            return opened.error().code == ErrorCode::kPermission ? kExitNoRights : kExitFailed;
+        }
+        start_threads();
+        server_.emplace(io_, [this](const api::Request& request) { return respond(request, rules_, *this); });
+        listen();
+        watch_signals();
+        watch_over();
+        board_.state = source_.session != nullptr ? RunState::kRecording : RunState::kReplaying;
+        notifier_.ready("profiling " + source_.name);
+        log::info("profiling", {{"source", source_.name},
+                                {"cpus", source_.session != nullptr ? source_.session->cpus().size() : 0},
+                                {"hertz", options_.recording.tuning.frequency},
+                                {"version", PERFVIGIL_VERSION}});
+        io_.run();
+        end_threads();
+        return exit_;
+    }
+
+private:
+    Result<void> open() {
+        // Before there is any thread: binding changes the umask for a moment.
+        auto socket = ControlSocket::bind(options_.sockets.control, options_.sockets.mode, options_.sockets.group);
+        if (!socket) return fail(std::move(socket.error()).at("control socket"));
+        control_.emplace(std::move(*socket));
+        if (!run_.replay) calibrate();
+        auto source = run_.replay ? open_replay(*run_.replay, run_.speed, clock_) : open_kernel(options_, clock_);
+        if (!source) return fail(std::move(source.error()));
+        source_ = std::move(*source);
+        names_ = std::make_unique<Names>(source_, clock_);
+        source_.host.text_ranges = text_ranges_of(source_, *names_, clock_);
+        board_.degraded.set("symbols", names_->symbolizer.degraded());
+        if (source_.session == nullptr) return {};
+        board_.degraded.set("session", source_.session->degraded());
+        return source_.session->start();
+    }
+
+    // Before anything is recorded: it keeps one CPU busy for a moment.
+    void calibrate() {
+        sample_cost_ = collector::calibrate_sample_cost(clock_);
+        const auto micros = std::chrono::duration<double, std::micro>(sample_cost_.value).count();
+        if (sample_cost_.assumed) {
+            log::info("cost of a sample assumed", {{"microseconds", micros}, {"why", sample_cost_.why}});
+        } else {
+            log::info("cost of a sample measured", {{"microseconds", micros}});
+        }
+    }
+
+    void start_threads() {
+        const bool captures = options_.captures.enabled && source_.session != nullptr;
+        sampler_ =
+            std::make_unique<Sampler>(Sampler::Parts{.source = *source_.records,
+                                                     .session = source_.session,
+                                                     .host = source_.host,
+                                                     .listener = &names_->opener,
+                                                     .limits = {.max_stack = options_.recording.tuning.max_stack},
+                                                     .queues = queues_,
+                                                     .board = board_,
+                                                     .clock = clock_});
+        const auto report = [this](const std::optional<Error>& error) {
+            if (error)
+                board_.degraded.set("captures", {capture_trouble(*error)});
+            else
+                board_.degraded.clear("captures");
+        };
+        if (captures) {
+            disk_ = std::make_unique<DiskWriter>(options_.captures.directory, options_.captures.bytes, report);
+            sampler_->keep_captures(options_.captures, *disk_, report);
+        }
+        analyst_ = std::make_unique<Analyst>(Analyst::Parts{.options = options_,
+                                                            .symbolizer = names_->symbolizer,
+                                                            .host = source_.host,
+                                                            .surroundings = surroundings(),
+                                                            .queues = queues_,
+                                                            .board = board_,
+                                                            .clock = clock_,
+                                                            .sample_cost = sample_cost_,
+                                                            .replay = source_.session == nullptr});
+        analyst_thread_ = named_thread("analyst", [this](const std::stop_token& stop) { analyst_->run(stop); });
+        sampler_thread_ = named_thread("sampler", [this](const std::stop_token& stop) {
+            auto outcome = sampler_->run(stop);
+            asio::post(io_, [this, outcome = std::move(outcome)] { on_source_end(outcome); });
+        });
+    }
+
+    Surroundings surroundings() {
+        return {.note_kernel_change = [this] { names_->symbolizer.note_kernel_change(); },
+                .no_names = [this] { return names_->symbolizer.degraded(); },
+                .symbol_child = [this] { return names_->child.pid(); },
+                .dropped_files = [this] { return names_->opener.counters().dropped; },
+                .captures = [this]() -> Surroundings::Captures {
+                    if (disk_ == nullptr) return {};
+                    return {disk_->bytes_on_disk(), disk_->files_on_disk(), disk_->abandoned_files(),
+                            sampler_->current_capture()};
+                }};
+    }
+
+    // In the order of the data, so that nothing that was recorded is lost.
+    void end_threads() {
+        board_.state = RunState::kStopping;
+        sampler_thread_.request_stop();
+        sampler_thread_.join();
+        analyst_thread_.request_stop();
+        analyst_thread_.join();
+        disk_.reset();
+        log::info("ended", {{"windows", analyst_->catalog()->size()}});
+    }
+
+    void on_source_end(const Result<void>& outcome) {
+        if (!outcome) {
+            log::error("recording broke", {{"why", outcome.error().message}});
+            exit_ = kExitFailed;
+            return stop();
+        }
+        if (source_.session != nullptr || board_.state == RunState::kStopping) return;
+        board_.state = RunState::kEnded;
+        log::info("replay ended; its windows are served until a signal comes", {{"file", source_.name}});
+        notifier_.status("replayed " + source_.name);
+    }
+
+    void listen() {
+        if (auto served = server_->listen_control(control_->release_fd()); !served) {
+            log::error("control socket", {{"why", served.error().message}});
+        }
+        if (options_.listen.enabled) listen_tcp();
+    }
+
+    // Until it works: without the token nothing is served, with the port taken all else is.
+    void listen_tcp() {
+        const auto& listen = options_.listen;
+        auto rules = rules_of(listen);
+        auto port = rules ? server_->listen_tcp(listen.address, listen.port)
+                          : Result<std::uint16_t>(fail(std::move(rules.error())));
+        if (port) {
+            rules_ = std::move(*rules);
+            board_.degraded.clear("listen");
+            log::info("listening", {{"address", listen.address}, {"port", *port}});
+            return;
+        }
+        board_.degraded.set("listen", {listen_trouble(listen, port.error())});
+        listen_timer_.expires_after(kListenRetry);
+        listen_timer_.async_wait([this](const error_code& error) {
+            if (!error) listen_tcp();
+        });
+    }
+
+    void watch_signals() {
+        signals_.async_wait([this](const error_code& error, int signal) {
+            if (error) return;
+            if (signal == SIGHUP) {
+                reload();
+                return watch_signals();
+            }
+            log::info("stopping", {{"signal", signal == SIGTERM ? "TERM" : "INT"}});
+            stop();
+        });
+    }
+
+    void stop() {
+        board_.state = RunState::kStopping;
+        notifier_.stopping();
+        server_->close();
+        listen_timer_.cancel();
+        watch_timer_.cancel();
+        signals_.cancel();
+        io_.stop();
+    }
+
+    void watch_over() {
+        if (!notifier_.watchdog()) return;
+        watch_timer_.expires_after(
+            std::chrono::duration_cast<std::chrono::steady_clock::duration>(*notifier_.watchdog() / kBeatsPerLimit));
+        watch_timer_.async_wait([this](const error_code& error) {
+            if (error) return;
+            const auto why = unhealthy();
+            if (why.empty())
+                notifier_.alive();
+            else
+                log::error("watchdog not answered", {{"why", why}});
+            watch_over();
+        });
+    }
+
+    void reload() {
+        notifier_.reloading(clock_.monotonic());
+        apply_reload();
+        notifier_.ready("profiling " + source_.name);
+    }
+
+    void apply_reload() {
+        if (run_.config_file.empty()) return log::warning("no configuration file to reload");
+        const auto loaded = config::load_file(run_.config_file);
+        for (const auto& fault : loaded.faults) {
+            log::error("configuration", {{"fault", config::to_text(fault, run_.config_file)}});
+        }
+        if (!loaded.faults.empty()) return log::error("reload refused, the configuration in force is kept");
+        const auto changed = config::difference(options_, loaded.options);
+        for (const auto key : changed.restart) log::warning("needs a restart to change", {{"key", key}});
+        auto next = config::with_live_keys(options_, loaded.options);
+        if (next.listen.enabled) {
+            auto rules = rules_of(next.listen);
+            if (!rules) return log::error("reload refused", {{"why", rules.error().message}});
+            rules_ = std::move(*rules);
+        }
+        // The analyst reads its own copy; nobody else looks at options_ while they change.
+        options_ = std::move(next);
+        log::set_level(options_.log.level);
+        sampler_->retune(options_.recording.tuning);
+        sampler_->set_capture_limits(options_.captures.file_bytes, options_.captures.file_age);
+        if (disk_ != nullptr) disk_->set_budget(options_.captures.bytes);
+        analyst_->reload(options_);
+        std::string keys;
+        for (const auto key : changed.live) keys += (keys.empty() ? "" : ",") + std::string(key);
+        log::info("reloaded", {{"changed", keys}});
+    }
+
+    // --- api::Source, on this thread
+    std::shared_ptr<const std::string> exposition() override { return board_.metrics.take(clock_.monotonic()); }
+    std::string unhealthy() override { return why_unhealthy(board_.pulse(), clock_.monotonic()); }
+    std::string not_ready() override { return why_not_ready(board_.pulse(), clock_.monotonic()); }
+    std::shared_ptr<const Catalog> catalog() override { return analyst_->catalog(); }
+    Result<std::vector<std::byte>> encoded_profile(const Window& window) override {
+        return read_window(options_.store.directory, window);
+    }
+    std::string status_json() override {
+        Status status;
+        status.state = board_.state;
+        status.not_ready = not_ready();
+        status.config_file = run_.config_file;
+        status.source = source_.name;
+        status.hostname = source_.host.hostname;
+        status.started = started_wall_;
+        status.uptime = clock_.monotonic() - started_;
+        status.slice = options_.recording.slice;
+        status.window = options_.analysis.window;
+        status.store_directory = options_.store.directory;
+        status.store_limit = options_.store.bytes;
+        status.store_windows = analyst_->catalog()->size();
+        status.captures_enabled = disk_ != nullptr;
+        status.captures_directory = options_.captures.directory;
+        status.captures_limit = options_.captures.bytes;
+        status.recording = *board_.recording.value();
+        status.degraded = board_.degraded.all();
+        return daemon::status_json(status);
+    }
+
+    config::Options options_;
+    const RunOptions& run_;
+    const Clock& clock_;
+    Notifier notifier_;
+    MonotonicTime started_ = clock_.monotonic();
+    WallTime started_wall_ = clock_.wall();
+    int exit_ = kExitDone;
+
+    Board board_{options_.recording.slice};
+    SliceQueues queues_;
+    std::optional<ControlSocket> control_;
+    collector::SampleCost sample_cost_ = collector::assumed_sample_cost("a replay takes no samples");
+    RunSource source_;
+    std::unique_ptr<Names> names_;
+    std::unique_ptr<DiskWriter> disk_;
+    std::unique_ptr<Sampler> sampler_;
+    std::unique_ptr<Analyst> analyst_;
+
+    asio::io_context io_{1};
+    asio::signal_set signals_{io_, SIGTERM, SIGINT, SIGHUP};
+    asio::steady_timer listen_timer_{io_};
+    asio::steady_timer watch_timer_{io_};
+    api::Rules rules_;
+    std::optional<HttpServer> server_;
+    std::jthread analyst_thread_;
+    std::jthread sampler_thread_;
+};
+
+}  // namespace
+
+int run_daemon(config::Options options, const RunOptions& run) {
+    Daemon daemon(std::move(options), run);
+    return daemon.run();
+}
+
+}  // namespace perfvigil::daemon

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/disk_writer.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.hpp"
+#include "daemon/log.hpp"
+
+namespace perfvigil::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Found {
+    std::string path;
+    std::uint64_t bytes = 0;
+};
+
+// Captures in the folder, whole and partial, oldest first: their names begin with their time.
+std::vector<Found> list_captures(const std::string& directory) {
+    constexpr std::string_view kSuffix = ".perf.data";
+    const std::string partial = collector::partial_capture_path(std::string(kSuffix));
+    std::vector<Found> found;
+    std::error_code error;
+    for (fs::directory_iterator i(directory, error), end; !error && i != end; i.increment(error)) {
+        const std::string name = i->path().filename();
+        std::error_code ignored;
+        const auto size = i->file_size(ignored);
+        if (!ignored && (name.ends_with(kSuffix) || name.ends_with(partial))) found.push_back({i->path(), size});
+    }
+    std::ranges::sort(found, {}, &Found::path);
+    return found;
+}
+
+}  // namespace
+
+// The sampler's side of a file: every call only queues.
+class DiskWriter::QueuedFile final : public collector::CaptureFile {
+public:
+    QueuedFile(DiskWriter& writer, FileRef file) : writer_(writer), file_(std::move(file)) {}
+    ~QueuedFile() override {
+        // Without a commit the file stays as far as it got; the thread closes it.
+        if (committed_ || file_->failed.load(std::memory_order_acquire)) return;
+        if (!writer_.submit({file_, Kind::kAbandon, 0, {}})) {
+            writer_.abandoned_.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+
+    Result<void> append(std::vector<std::byte> bytes) override {
+        return writer_.submit({file_, Kind::kAppend, 0, std::move(bytes)});
+    }
+    Result<void> write_at(std::uint64_t offset, std::vector<std::byte> bytes) override {
+        return writer_.submit({file_, Kind::kOverwrite, offset, std::move(bytes)});
+    }
+    Result<void> commit() override {
+        auto submitted = writer_.submit({file_, Kind::kCommit, 0, {}});
+        committed_ = submitted.has_value();
+        return submitted;
+    }
+    const std::string& path() const override { return file_->path; }
+
+private:
+    DiskWriter& writer_;
+    FileRef file_;
+    bool committed_ = false;
+};
+
+DiskWriter::DiskWriter(std::string directory, std::uint64_t budget, Report report)
+    : DiskWriter(std::move(directory), budget, std::move(report), Limits{}) {}
+
+DiskWriter::DiskWriter(std::string directory, std::uint64_t budget, Report report, Limits limits)
+    : directory_(std::move(directory)),
+      report_(std::move(report)),
+      limits_(limits),
+      queue_(limits.waiting_operations),
+      budget_(budget),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+DiskWriter::~DiskWriter() {
+    thread_.request_stop();
+    queue_.filled().raise();
+}
+
+std::unique_ptr<collector::CaptureFile> DiskWriter::create(const std::string& name) {
+    auto file = std::make_shared<File>();
+    file->path = directory_ + "/" + name;
+    auto queued = std::make_unique<QueuedFile>(*this, file);
+    // A refusal shows at the first append.
+    (void)submit({file, Kind::kOpen, 0, {}});
+    return queued;
+}
+
+Result<void> DiskWriter::submit(Operation operation) {
+    if (operation.file->failed.load(std::memory_order_acquire)) return fail(operation.file->failure);
+    const auto bytes = operation.bytes.size();
+    const auto waiting = waiting_bytes_.load(std::memory_order_relaxed);
+    if (waiting + bytes > limits_.waiting_bytes) {
+        return fail(ErrorCode::kBusy, "the disk of captures.dir is too slow: " + human_bytes(waiting) + " wait for it");
+    }
+    waiting_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    if (!queue_.try_push(std::move(operation))) {
+        waiting_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+        return fail(ErrorCode::kBusy, "the disk of captures.dir is too slow: its queue is full");
+    }
+    return {};
+}
+
+void DiskWriter::run(const std::stop_token& stop) {
+    ::pthread_setname_np(::pthread_self(), "captures");
+    std::error_code error;
+    fs::create_directories(directory_, error);
+    for (const auto& capture : list_captures(directory_)) {
+        if (capture.path.ends_with(".partial")) {
+            log::info("capture of an earlier run was not finished; it reads up to where it was cut off",
+                      {{"file", capture.path}, {"bytes", capture.bytes}});
+        }
+    }
+    enforce_budget("");
+    while (true) {
+        queue_.filled().lower();
+        while (auto operation = queue_.try_pop()) perform(*operation);
+        if (stop.stop_requested()) break;
+        queue_.filled().wait(-1);
+    }
+    // Pushed between the last look and the stop.
+    while (auto operation = queue_.try_pop()) perform(*operation);
+}
+
+void DiskWriter::perform(Operation& operation) {
+    File& file = *operation.file;
+    const auto bytes = operation.bytes.size();
+    if (!file.failed.load(std::memory_order_relaxed)) {
+        if (auto done = perform_on(file, operation); !done) {
+            file.direct.reset();
+            file.failure = std::move(done.error());
+            report_(file.failure);
+            abandoned_.fetch_add(1, std::memory_order_relaxed);
+            file.failed.store(true, std::memory_order_release);
+        }
+    }
+    waiting_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+Result<void> DiskWriter::perform_on(File& file, Operation& operation) {
+    if (operation.kind == Kind::kOpen) return open(file);
+    // The opening found no room in the queue.
+    if (file.direct == nullptr) return fail(ErrorCode::kBusy, file.path + ": was never opened");
+    switch (operation.kind) {
+        case Kind::kOpen: break;
+        case Kind::kAppend: return file.direct->append(std::move(operation.bytes));
+        case Kind::kOverwrite: return file.direct->write_at(operation.offset, std::move(operation.bytes));
+        case Kind::kCommit: return commit(file);
+        case Kind::kAbandon:
+            file.direct.reset();
+            abandoned_.fetch_add(1, std::memory_order_relaxed);
+            enforce_budget("");
+            break;
+    }
+    return {};
+}
+
+Result<void> DiskWriter::open(File& file) {
+    std::error_code error;
+    fs::create_directories(directory_, error);
+    if (error) return fail_errno(error.value(), directory_);
+    auto direct = collector::create_capture_file(file.path);
+    if (!direct) return fail(std::move(direct.error()));
+    file.direct = std::move(*direct);
+    return {};
+}
+
+Result<void> DiskWriter::commit(File& file) {
+    auto committed = file.direct->commit();
+    if (!committed) return committed;
+    file.direct.reset();
+    report_(std::nullopt);
+    enforce_budget(file.path);
+    return {};
+}
+
+// `current` is the newest and stays, however large.
+void DiskWriter::enforce_budget(const std::string& current) {
+    const auto captures = list_captures(directory_);
+    std::uint64_t total = 0;
+    for (const auto& capture : captures) total += capture.bytes;
+    std::size_t count = captures.size();
+    const auto budget = budget_.load(std::memory_order_relaxed);
+    for (const auto& capture : captures) {
+        if (total <= budget || count <= 1) break;
+        if (capture.path == current) continue;
+        std::error_code error;
+        if (!fs::remove(capture.path, error)) continue;
+        log::debug("oldest capture removed", {{"file", capture.path}, {"bytes", capture.bytes}});
+        total -= capture.bytes;
+        --count;
+    }
+    bytes_on_disk_.store(total, std::memory_order_relaxed);
+    files_on_disk_.store(count, std::memory_order_relaxed);
+}
+
+}  // namespace perfvigil::daemon

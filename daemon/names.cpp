@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/names.hpp"
+
+#include "analyzer/symbols/host_names.hpp"
+
+namespace perfvigil::daemon {
+namespace {
+
+analyzer::Origin origin_of(const RunSource& source) {
+    return source.capture == nullptr ? analyzer::Origin::kLive : analyzer::Origin::kCapture;
+}
+
+analyzer::HostSymbolizerOptions symbolizer_options(const RunSource& source) {
+    analyzer::HostSymbolizerOptions options;
+    options.origin = origin_of(source);
+    if (source.capture != nullptr) {
+        options.capture_host = source.host;
+        options.build_ids = source.capture->build_ids();
+    }
+    return options;
+}
+
+}  // namespace
+
+Names::Names(const RunSource& source, const Clock& clock)
+    : child({}, clock), opener(origin_of(source), {}, analyzer::opened_files_limits(), clock),
+      symbolizer(symbolizer_options(source), opener, child, clock) {}
+
+std::vector<collector::KernelTextRange> text_ranges_of(const RunSource& source, Names& names, const Clock& clock) {
+    const auto* symbols = names.symbolizer.kernel_symbols();
+    if (source.capture == nullptr) return analyzer::kernel_text_ranges(symbols);
+    return analyzer::capture_text_ranges(source.host, analyzer::read_this_host(clock), symbols);
+}
+
+}  // namespace perfvigil::daemon

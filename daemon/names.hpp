@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Everything that gives names to addresses, joined for the daemon: files are opened on a thread of their own, parsed in
+// a child, and asked for by the analyst.
+#pragma once
+
+#include <memory>
+
+#include "analyzer/symbols/host_symbolizer.hpp"
+#include "analyzer/symbols/symbol_child.hpp"
+#include "daemon/opener_thread.hpp"
+#include "daemon/source.hpp"
+
+namespace perfvigil::daemon {
+
+struct Names {
+    Names(const RunSource& source, const Clock& clock);
+
+    analyzer::SymbolChild child;
+    OpenerThread opener;
+    analyzer::HostSymbolizer symbolizer;
+};
+
+// The classes of the kernel's text: of this host, or of the replayed capture.
+[[nodiscard]] std::vector<collector::KernelTextRange> text_ranges_of(const RunSource& source, Names& names,
+                                                                     const Clock& clock);
+
+}  // namespace perfvigil::daemon

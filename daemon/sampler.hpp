@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The thread that keeps up with the kernel: drains, orders, aggregates into slices, hands raw bytes to the captures.
+// Never symbolizes, never waits for a disk, and waits for the analyst only where time does not press (a replay).
+//
+//   RecordSource ─▶ [process table ◀ SliceBuilder] ─▶ parcels ─▶ analyst
+//                └▶ CaptureRotation ─▶ DiskWriter
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "analyzer/slice_builder.hpp"
+#include "collector/processes.hpp"
+#include "collector/recording_session.hpp"
+#include "collector/stream.hpp"
+#include "daemon/board.hpp"
+#include "daemon/capture_rotation.hpp"
+#include "daemon/slice_parcel.hpp"
+#include "daemon/spsc_queue.hpp"
+
+namespace perfvigil::daemon {
+
+inline constexpr std::size_t kWaitingSlices = 12;  // a minute of slices of 5 s
+
+// Between sampler and analyst.
+struct SliceQueues {
+    SpscQueue<SliceParcel> ready{kWaitingSlices};
+    SpscQueue<std::unique_ptr<analyzer::Slice>> recycled{kWaitingSlices};
+};
+
+class Sampler final : private collector::RecordSink {
+public:
+    struct Parts {
+        collector::RecordSource& source;
+        collector::RecordingSession* session = nullptr;  // the same source, when it is the kernel
+        const collector::HostFacts& host;
+        collector::DsoListener* listener = nullptr;
+        analyzer::SliceLimits limits;
+        SliceQueues& queues;
+        Board& board;
+        const Clock& clock;
+    };
+
+    explicit Sampler(Parts parts);
+
+    // Before run(): keeps the raw stream as well.
+    void keep_captures(const config::CaptureOptions& options, DiskWriter& disk, DiskWriter::Report report);
+
+    // Until `stop`, or until the source ends; then the last cut. The error of the source, if it had one.
+    [[nodiscard]] Result<void> run(const std::stop_token& stop);
+
+    // Any thread; takes effect at the next drain.
+    void retune(const collector::Tuning& tuning);
+    void set_capture_limits(std::uint64_t file_bytes, Nanoseconds file_age);
+    [[nodiscard]] std::string current_capture() const { return captures_ ? *captures_->current() : std::string(); }
+
+private:
+    struct Orders {
+        std::optional<collector::Tuning> tuning;
+        std::optional<std::pair<std::uint64_t, Nanoseconds>> capture_limits;
+    };
+
+    void on_record(const collector::OrderedRecord& record) override;
+    void on_cut(const collector::Cut& cut) override;
+    void deliver(std::unique_ptr<analyzer::Slice> slice);
+    void wait_until(MonotonicTime time);
+    void take_orders();
+
+    Parts parts_;
+    collector::ProcessTable processes_;
+    std::optional<CaptureRotation> captures_;
+    analyzer::SliceBuilder builder_;
+    std::shared_ptr<const std::vector<collector::EventInfo>> events_;
+    std::stop_token stop_;
+    WakeEvent wake_;
+    std::mutex orders_mutex_;
+    Orders orders_;
+    std::uint64_t dropped_slices_ = 0;
+    bool kernel_changed_ = false;
+};
+
+}  // namespace perfvigil::daemon

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// One slice on its way from the sampler to the analyst, with what the analyst must know of the recording then.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "analyzer/slice.hpp"
+#include "collector/degraded.hpp"
+#include "collector/event_table.hpp"
+#include "collector/recording_session.hpp"
+
+namespace perfvigil::daemon {
+
+struct SliceParcel {
+    std::unique_ptr<analyzer::Slice> slice;
+    // Copied when it changes (a replayed stream may name events late).
+    std::shared_ptr<const std::vector<collector::EventInfo>> events;
+    std::vector<collector::Degraded> degraded;
+    std::vector<CpuId> cpus;
+    std::optional<collector::SessionCounters> counters;  // absent in a replay
+    std::optional<collector::Tuning> tuning;             // absent in a replay
+    std::uint64_t dropped_slices = 0;                    // so far: the analyst was too slow
+    bool kernel_changed = false;                         // modules or BPF programs came or went
+};
+
+}  // namespace perfvigil::daemon
