@@ -3,159 +3,225 @@
 
 #include <pthread.h>
 
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
 #include <utility>
 
+#include "daemon/spsc_queue.hpp"
+
 namespace perfvigil::daemon {
+namespace {
 
-struct OpenerThread::Shared {
-    Shared(analyzer::OpenerOptions opener_options, analyzer::OpenedFilesLimits file_limits, const Clock& a_clock,
-           std::size_t queued)
-        : options(std::move(opener_options)), clock(a_clock), mapped(queued), files(file_limits, a_clock) {}
+using SteadyTime = std::chrono::steady_clock::time_point;
+constexpr std::chrono::seconds kTidyEvery{5};
+constexpr std::size_t kMaxAsked = 1024;
 
-    const analyzer::OpenerOptions options;
-    const Clock& clock;
-    SpscQueue<Order> mapped;  // from the sampler; emptied under the mutex, by the worker of the current generation
-
-    std::mutex mutex;
-    std::condition_variable answered;
-    analyzer::OpenedFiles files;
-    std::deque<Order> asked;  // by the analyst, at most one at a time
-    std::uint64_t generation = 0;
-    std::uint64_t stuck = 0;  // workers left behind that have not come back
-    std::uint64_t replaced = 0;
-    MonotonicTime busy_since = MonotonicTime::max();  // max: the current worker is in no open
-    bool stop = false;
+struct Job {
+    collector::DsoRef dso;
+    Pid pid{};
 };
 
-OpenerThread::OpenerThread(analyzer::Origin origin, analyzer::OpenerOptions options, analyzer::OpenedFilesLimits files,
-                           const Clock& clock)
-    : OpenerThread(origin, std::move(options), files, clock, Limits{}) {}
+}  // namespace
 
-OpenerThread::OpenerThread(analyzer::Origin origin, analyzer::OpenerOptions options, analyzer::OpenedFilesLimits files,
-                           const Clock& clock, Limits limits)
-    : origin_(origin),
-      clock_(clock),
-      limits_(limits),
-      shared_(std::make_shared<Shared>(std::move(options), files, clock, limits.queued)) {
-    start_worker();
+struct OpenerThread::State {
+    State(OpenerThreadOptions opts, const Clock& the_clock)
+        : options(std::move(opts)), clock(the_clock), mapped(options.queue), files(options.files, clock) {}
+
+    const OpenerThreadOptions options;
+    const Clock& clock;     // outlives every thread: the system's, or a test's that waits for them
+    SpscQueue<Job> mapped;  // its consumer is whoever holds `mutex`
+    std::atomic<std::uint64_t> queued{0};
+    std::atomic<std::uint64_t> dropped{0};
+
+    std::mutex mutex;
+    std::condition_variable changed;     // an answer, or a thread's end
+    std::deque<Job> asked;               // before `mapped`: the analyst waits for them
+    std::set<collector::DsoId> pending;  // in `asked` or being opened for it
+    analyzer::OpenedFiles files;
+    std::thread worker;
+    std::uint64_t generation = 0;  // of the worker; older ones end when they notice
+    std::optional<collector::DsoId> opening;
+    SteadyTime opening_since{};
+    bool stop = false;
+    bool worker_ended = false;
+    std::size_t stuck = 0;
+    OpenerThreadCounters counts;
+
+    [[nodiscard]] std::optional<Job> next_job() {
+        if (!asked.empty()) {
+            Job job = std::move(asked.front());
+            asked.pop_front();
+            return job;
+        }
+        return mapped.try_pop();
+    }
+
+    // Whether there is nothing to open: the file is open already, for this Dso or another of the same build-id.
+    [[nodiscard]] bool answered(const collector::Dso& dso) {
+        const auto* known = files.find(dso.id);
+        if (known != nullptr && *known) return true;
+        if (auto same = files.find(dso.build_id)) {
+            files.put(dso.id, std::move(same));
+            return true;
+        }
+        return false;
+    }
+
+    void note(collector::DsoId id, Result<analyzer::OpenedFileRef> answer) {
+        ++(answer ? counts.opened : counts.failed);
+        files.put(id, std::move(answer));
+        pending.erase(id);
+        changed.notify_all();
+    }
+};
+
+OpenerThread::OpenerThread(OpenerThreadOptions options, const Clock& clock) {
+    if (!options.make_opener) {
+        options.make_opener = [opener_options = options.opener, &clock]() -> OpenDso {
+            auto opener = std::make_shared<analyzer::Opener>(opener_options, clock);
+            return [opener](const collector::Dso& dso, Pid pid) {
+                opener->expire();
+                return opener->open_dso(dso, pid);
+            };
+        };
+    }
+    state_ = std::make_shared<State>(std::move(options), clock);
+    const std::scoped_lock lock(state_->mutex);
+    start_worker(0);
 }
 
 OpenerThread::~OpenerThread() {
-    bool hangs = false;
-    {
-        const std::scoped_lock lock(shared_->mutex);
-        shared_->stop = true;
-        hangs = clock_.monotonic() - shared_->busy_since > limits_.ask && shared_->busy_since != MonotonicTime::max();
-    }
-    shared_->mapped.filled().raise();
-    // A hanging open must not hang the daemon's end.
-    if (hangs)
-        worker_.detach();
+    std::unique_lock lock(state_->mutex);
+    state_->stop = true;
+    state_->mapped.filled().raise();
+    state_->changed.notify_all();
+    const bool ended = state_->changed.wait_for(lock, state_->options.stop_limit, [&] { return state_->worker_ended; });
+    auto worker = std::move(state_->worker);
+    lock.unlock();
+    if (ended)
+        worker.join();
     else
-        worker_.join();
+        worker.detach();
 }
 
-void OpenerThread::start_worker() {
-    worker_ = std::thread([shared = shared_, generation = shared_->generation] { work(shared, generation); });
-    ::pthread_setname_np(worker_.native_handle(), "opener");
+// Under the mutex. Signals are for the thread that waits for them.
+void OpenerThread::start_worker(std::uint64_t generation) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    state_->worker_ended = false;
+    state_->worker = std::thread(&OpenerThread::work, state_, generation);
+    ::pthread_setname_np(state_->worker.native_handle(), "opener");
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void OpenerThread::work(const std::shared_ptr<State>& state, std::uint64_t generation) {
+    const OpenDso open = state->options.make_opener();
+    auto tidy_at = std::chrono::steady_clock::now() + kTidyEvery;
+    std::unique_lock lock(state->mutex);
+    while (!state->stop) {
+        const auto job = state->next_job();
+        if (!job) {
+            if (std::chrono::steady_clock::now() >= tidy_at) {
+                state->files.expire();
+                tidy_at = std::chrono::steady_clock::now() + kTidyEvery;
+            }
+            lock.unlock();
+            state->mapped.filled().wait(static_cast<int>(std::chrono::milliseconds(kTidyEvery).count()));
+            lock.lock();
+            continue;
+        }
+        const auto id = job->dso->id;
+        if (state->answered(*job->dso)) {
+            state->pending.erase(id);
+            state->changed.notify_all();
+            continue;
+        }
+        state->opening = id;
+        state->opening_since = std::chrono::steady_clock::now();
+        lock.unlock();
+        auto answer = open(*job->dso, job->pid);
+        lock.lock();
+        state->note(id, std::move(answer));  // late, perhaps, but true
+        if (state->generation != generation) {
+            --state->stuck;
+            return;
+        }
+        state->opening.reset();
+    }
+    if (state->generation != generation) return;
+    state->worker_ended = true;
+    state->changed.notify_all();
 }
 
 void OpenerThread::on_dso_mapped(const collector::DsoRef& dso, Pid pid) {
-    if (origin_ == analyzer::Origin::kCapture || dso->kind != collector::DsoKind::kFile) return;
-    if (!shared_->mapped.try_push({dso, pid})) dropped_.fetch_add(1, std::memory_order_relaxed);
+    if (dso->kind != collector::DsoKind::kFile) return;
+    auto& counter = state_->mapped.try_push({.dso = dso, .pid = pid}) ? state_->queued : state_->dropped;
+    counter.fetch_add(1, std::memory_order_relaxed);
 }
 
 Result<analyzer::OpenedFileRef> OpenerThread::file_of(const collector::Dso& dso) {
+    State& state = *state_;
+    std::unique_lock lock(state.mutex);
+    const auto* known = state.files.find(dso.id);
+    if (known != nullptr) return *known;
+    if (auto same = state.files.find(dso.build_id)) return same;
+
+    const auto busy = [&] { return fail(ErrorCode::kBusy, dso.path + ": not opened yet"); };
     replace_if_stuck();
-    std::unique_lock lock(shared_->mutex);
-    if (const auto* known = shared_->files.find(dso.id)) return *known;
-    const auto pid = origin_ == analyzer::Origin::kLive ? dso.first_pid : Pid{};
-    // The order holds a copy: the caller's Dso need not outlive a worker that hangs.
-    shared_->asked.push_back({std::make_shared<const collector::Dso>(dso), pid});
-    shared_->mapped.filled().raise();
-    const auto limit = std::chrono::steady_clock::now() + limits_.ask;
-    while (shared_->files.find(dso.id) == nullptr) {
-        if (shared_->answered.wait_until(lock, limit) == std::cv_status::timeout) break;
+    if (!state.pending.contains(dso.id)) {
+        if (state.asked.size() >= kMaxAsked) return busy();
+        state.asked.push_back({.dso = std::make_shared<const collector::Dso>(dso), .pid = dso.first_pid});
+        state.pending.insert(dso.id);
+        state.mapped.filled().raise();
     }
-    if (const auto* known = shared_->files.find(dso.id)) return *known;
-    shared_->asked.clear();
-    return fail(ErrorCode::kBusy, dso.path + ": not opened yet");
+    // One open that hangs must not cost the analyst its time for every file behind it.
+    const auto hangs = [&] {
+        return state.opening && std::chrono::steady_clock::now() - state.opening_since >= state.options.answer_limit;
+    };
+    if (hangs()) return busy();
+    (void)state.changed.wait_for(lock, state.options.answer_limit,
+                                 [&] { return state.stop || !state.pending.contains(dso.id); });
+    known = state.files.find(dso.id);
+    if (known == nullptr) return busy();
+    return *known;
 }
 
 void OpenerThread::release(const collector::Dso& dso) {
-    const std::scoped_lock lock(shared_->mutex);
-    shared_->files.forget(dso.id);
+    const std::scoped_lock lock(state_->mutex);
+    state_->files.forget(dso.id);
 }
 
-std::uint64_t OpenerThread::replaced() const {
-    const std::scoped_lock lock(shared_->mutex);
-    return shared_->replaced;
-}
-
+// Under the mutex.
 void OpenerThread::replace_if_stuck() {
-    {
-        const std::scoped_lock lock(shared_->mutex);
-        if (shared_->busy_since == MonotonicTime::max()) return;
-        if (clock_.monotonic() - shared_->busy_since < limits_.stuck || shared_->stuck >= limits_.replacements) return;
-        ++shared_->generation;
-        ++shared_->stuck;
-        ++shared_->replaced;
-        shared_->busy_since = MonotonicTime::max();
-    }
-    worker_.detach();
-    start_worker();
+    State& state = *state_;
+    if (!state.opening || state.stop || state.stuck >= state.options.max_stuck) return;
+    if (std::chrono::steady_clock::now() - state.opening_since < state.options.stuck_after) return;
+    state.files.put(*state.opening, fail(ErrorCode::kIo, "opening it hangs"));
+    state.pending.erase(*state.opening);
+    state.opening.reset();
+    ++state.stuck;
+    ++state.counts.replaced;
+    state.worker.detach();
+    start_worker(++state.generation);
 }
 
-std::optional<OpenerThread::Order> OpenerThread::next_order(Shared& shared, std::uint64_t generation) {
-    const std::scoped_lock lock(shared.mutex);
-    if (shared.generation != generation) return std::nullopt;
-    std::optional<Order> order;
-    if (!shared.asked.empty()) {
-        order = std::move(shared.asked.front());
-        shared.asked.pop_front();
-    } else {
-        order = shared.mapped.try_pop();
-    }
-    if (order) shared.busy_since = shared.clock.monotonic();
-    return order;
-}
-
-void OpenerThread::open(Shared& shared, analyzer::Opener& opener, const Order& order, std::uint64_t generation) {
-    analyzer::OpenedFileRef same;
-    {
-        const std::scoped_lock lock(shared.mutex);
-        const auto* known = shared.files.find(order.dso->id);
-        if (known != nullptr && *known) {
-            shared.busy_since = MonotonicTime::max();
-            return;
-        }
-        same = shared.files.find(order.dso->build_id);
-    }
-    auto answer = same ? Result<analyzer::OpenedFileRef>(std::move(same)) : opener.open_dso(*order.dso, order.pid);
-    opener.expire();
-    const std::scoped_lock lock(shared.mutex);
-    if (shared.generation != generation) return;  // came back from a hang: another worker has its place
-    shared.busy_since = MonotonicTime::max();
-    shared.files.expire();
-    shared.files.put(order.dso->id, std::move(answer));
-    shared.answered.notify_all();
-}
-
-void OpenerThread::work(const std::shared_ptr<Shared>& shared, std::uint64_t generation) {
-    analyzer::Opener opener(shared->options, shared->clock);
-    const auto& filled = shared->mapped.filled();
-    while (true) {
-        while (auto order = next_order(*shared, generation)) open(*shared, opener, *order, generation);
-        {
-            const std::scoped_lock lock(shared->mutex);
-            if (shared->generation != generation) {
-                --shared->stuck;
-                return;
-            }
-            if (shared->stop) return;
-        }
-        filled.wait(-1);
-    }
+OpenerThreadCounters OpenerThread::counters() const {
+    const std::scoped_lock lock(state_->mutex);
+    OpenerThreadCounters counts = state_->counts;
+    counts.queued = state_->queued.load(std::memory_order_relaxed);
+    counts.dropped = state_->dropped.load(std::memory_order_relaxed);
+    counts.evicted = state_->files.evicted();
+    counts.open_files = state_->files.open_count();
+    counts.stuck = state_->stuck;
+    return counts;
 }
 
 }  // namespace perfvigil::daemon

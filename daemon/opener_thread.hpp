@@ -1,74 +1,78 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Opens the files of Dsos on a thread of its own, the moment the sampler hears of them: a process of two milliseconds
-// is gone soon. An open can hang (a dead mount): the thread that hangs in it is left behind and another takes its
-// place.
+// The opener's thread: opens the files of Dsos while the processes that map them live, so that the sampler never waits
+// for a file system and the analyst finds them open.
 //
-//   sampler ── on_dso_mapped ─▶ bounded queue ─▶ worker ─▶ Opener ─▶ answers ◀─ file_of, release ── analyst
+//   sampler ─ on_dso_mapped ─▶ [bounded queue] ─▶ opener thread ─▶ open files, by Dso ◀─ file_of ─ analyst
 //
-// The sampler never waits here. The analyst waits at most kAskLimit for one answer.
+// on_dso_mapped() is the sampler's alone and never blocks: what does not fit is dropped and counted, and opened when
+// the analyst asks for it. file_of() and release() are the analyst's alone; it waits a bounded time. An open that hangs
+// (a dead mount) costs its thread: the thread is left to itself and another one takes over, a few times.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <deque>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
-#include <mutex>
-#include <thread>
 
-#include "analyzer/symbols/file_opener.hpp"
 #include "analyzer/symbols/file_source.hpp"
 #include "analyzer/symbols/opened_files.hpp"
 #include "analyzer/symbols/opener.hpp"
+#include "base/time.hpp"
 #include "collector/processes.hpp"
-#include "daemon/spsc_queue.hpp"
 
 namespace perfvigil::daemon {
 
-class OpenerThread final : public analyzer::FileSource, public collector::DsoListener {
+// Opens one Dso's file; called on the opener's thread only. Tests put their own in Opener's place.
+using OpenDso = std::function<Result<analyzer::OpenedFileRef>(const collector::Dso& dso, Pid pid)>;
+
+struct OpenerThreadOptions {
+    analyzer::OpenerOptions opener;
+    analyzer::OpenedFilesLimits files = analyzer::opened_files_limits();
+    std::size_t queue = 8192;
+    std::chrono::milliseconds answer_limit{1000};  // how long file_of() waits
+    std::chrono::milliseconds stuck_after{5000};   // an open that takes longer costs its thread
+    unsigned max_stuck = 4;                        // threads given up at a time; then the opener stands still
+    std::chrono::milliseconds stop_limit{2000};    // how long the destructor waits for an open in progress
+    std::function<OpenDso()> make_opener;          // one per thread; empty: analyzer::Opener
+};
+
+struct OpenerThreadCounters {
+    std::uint64_t queued = 0;
+    std::uint64_t dropped = 0;  // the queue was full
+    std::uint64_t opened = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t evicted = 0;   // closed to keep the number of open files bounded
+    std::uint64_t replaced = 0;  // threads given up for good or for a while
+    std::size_t open_files = 0;  // now
+    std::size_t stuck = 0;       // threads that hang now
+};
+
+class OpenerThread final : public collector::DsoListener, public analyzer::FileSource {
 public:
-    struct Limits {
-        std::size_t queued = 8192;                     // mappings that wait; beyond it they are dropped and counted
-        Nanoseconds ask = std::chrono::seconds(1);     // how long file_of waits
-        Nanoseconds stuck = std::chrono::seconds(10);  // in one open, then the worker is replaced
-        unsigned replacements = 8;                     // stuck workers at a time; with more nothing is opened
-    };
-
-    OpenerThread(analyzer::Origin origin, analyzer::OpenerOptions options, analyzer::OpenedFilesLimits files,
-                 const Clock& clock);
-    OpenerThread(analyzer::Origin origin, analyzer::OpenerOptions options, analyzer::OpenedFilesLimits files,
-                 const Clock& clock, Limits limits);
+    OpenerThread(OpenerThreadOptions options, const Clock& clock);
     ~OpenerThread() override;
+    OpenerThread(const OpenerThread&) = delete;
+    OpenerThread& operator=(const OpenerThread&) = delete;
 
-    // Sampler.
+    // The sampler's.
     void on_dso_mapped(const collector::DsoRef& dso, Pid pid) override;
 
-    // Analyst.
+    // The analyst's.
     [[nodiscard]] Result<analyzer::OpenedFileRef> file_of(const collector::Dso& dso) override;
     void release(const collector::Dso& dso) override;
 
-    [[nodiscard]] std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
-    [[nodiscard]] std::uint64_t replaced() const;
+    // Anybody's.
+    [[nodiscard]] OpenerThreadCounters counters() const;
 
 private:
-    struct Order {
-        collector::DsoRef dso;
-        Pid pid{};
-    };
-    // Outlives this object while a stuck worker still holds it.
-    struct Shared;
-
-    static void work(const std::shared_ptr<Shared>& shared, std::uint64_t generation);
-    static std::optional<Order> next_order(Shared& shared, std::uint64_t generation);
-    static void open(Shared& shared, analyzer::Opener& opener, const Order& order, std::uint64_t generation);
-    void start_worker();
+    struct State;
+    static void work(const std::shared_ptr<State>& state, std::uint64_t generation);
+    void start_worker(std::uint64_t generation);
     void replace_if_stuck();
 
-    const analyzer::Origin origin_;
-    const Clock& clock_;
-    const Limits limits_;
-    std::atomic<std::uint64_t> dropped_{0};
-    std::shared_ptr<Shared> shared_;
-    std::thread worker_;
+    // Shared with its threads: one that hangs may outlive this.
+    std::shared_ptr<State> state_;
 };
 
 }  // namespace perfvigil::daemon
