@@ -45,7 +45,9 @@ const Chain& ChainResolver::resolve(const SampleRecord& sample, const Process& p
         .max_stack = max_stack,
         .maps_incomplete = process.maps_incomplete};
     Last& last = last_of(sample, owner);
-    const bool regular = chain.size() > 0 && context_of_marker(chain[0]) == context_of_sample(sample);
+    // The leaf's marker, then the leaf.
+    const bool regular =
+        chain.size() > 1 && context_of_marker(chain[0]) == context_of_sample(sample) && !is_marker(chain[1]);
     std::size_t kept = regular && last.regular ? common_outer(last, chain) : 0;
     if (kept > 0 && kept == chain.size() && kept == last.words.size()) return last.chain;
 
@@ -118,13 +120,17 @@ void ChainResolver::resolve_new_part(const SampleRecord& sample, const Process& 
         const std::uint64_t raw = chain[i];
         if (is_marker(raw)) {
             new_.context = context_of_marker(raw);
+            new_.last_user = kNoFrame;
             new_.found[new_.size++] = {.context = new_.context};
             exact = true;
             if (new_.context != Context::kUnknown) continue;
             new_.regular = false;  // what follows cannot be told apart; the prefix is good
             break;
         }
-        if (!leaf_seen && new_.context != leaf) add_leaf();
+        if (!leaf_seen && new_.context != leaf) {
+            add_leaf();
+            user_seen = leaf == Context::kUser;
+        }
         leaf_seen = true;
         if (new_.ended) break;
         user_seen |= new_.context == Context::kUser;

@@ -74,7 +74,7 @@ private:
         friend bool operator==(const Owner&, const Owner&) = default;
     };
     struct Last {
-        bool regular = false;  // begins with its leaf's marker; another chain may have its outer part in common
+        bool regular = false;  // begins with its leaf; another chain may have its outer part in common
         Owner owner;
         std::vector<Word> words;
         std::size_t dropped = 0;  // outermost words that are no part of the chain: where it broke, and beyond
