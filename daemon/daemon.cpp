@@ -131,7 +131,7 @@ private:
             std::make_unique<Sampler>(Sampler::Parts{.source = *source_.records,
                                                      .session = source_.session,
                                                      .host = source_.host,
-                                                     .listener = &names_->opener,
+                                                     .listener = source_.capture == nullptr ? &names_->opener : nullptr,
                                                      .limits = {.max_stack = options_.recording.tuning.max_stack},
                                                      .queues = queues_,
                                                      .board = board_,

@@ -23,8 +23,16 @@ analyzer::HostSymbolizerOptions symbolizer_options(const RunSource& source) {
 }  // namespace
 
 Names::Names(const RunSource& source, const Clock& clock)
-    : child({}, clock), opener(origin_of(source), {}, analyzer::opened_files_limits(), clock),
-      symbolizer(symbolizer_options(source), opener, child, clock) {}
+    : child({}, clock),
+      opener({}, clock),
+      capture_files(analyzer::Origin::kCapture, {}, analyzer::opened_files_limits(), clock),
+      symbolizer(symbolizer_options(source), files_of(source), child, clock) {}
+
+// The processes of a capture are not those that live here under their numbers.
+analyzer::FileSource& Names::files_of(const RunSource& source) {
+    if (source.capture != nullptr) return capture_files;
+    return opener;
+}
 
 std::vector<collector::KernelTextRange> text_ranges_of(const RunSource& source, Names& names, const Clock& clock) {
     const auto* symbols = names.symbolizer.kernel_symbols();

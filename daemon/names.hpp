@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "analyzer/symbols/file_opener.hpp"
 #include "analyzer/symbols/host_symbolizer.hpp"
 #include "analyzer/symbols/symbol_child.hpp"
 #include "daemon/opener_thread.hpp"
@@ -16,8 +17,12 @@ struct Names {
     Names(const RunSource& source, const Clock& clock);
 
     analyzer::SymbolChild child;
-    OpenerThread opener;
+    OpenerThread opener;                 // of what runs here
+    analyzer::FileOpener capture_files;  // of a replayed capture, on the analyst's own time
     analyzer::HostSymbolizer symbolizer;
+
+private:
+    [[nodiscard]] analyzer::FileSource& files_of(const RunSource& source);
 };
 
 // The classes of the kernel's text: of this host, or of the replayed capture.
