@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Shares of two hot functions against what the program itself measured, through each way of recording without a
-// daemon. The program's phases are far below a sampling period and drawn at random, so a share of n samples is
-// binomial.
+// Shares of two hot functions against what the program itself measured, through each way of recording. The program's
+// phases are far below a sampling period and drawn at random, so a share of n samples is binomial.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "analyzer/ledger.hpp"
 #include "tests/support/client.hpp"
+#include "tests/support/daemon_process.hpp"
 #include "tests/support/report_view.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -63,6 +63,21 @@ TEST(Shares, OfTheWholeHost) {
                           {"record", "-o", folder / "a.perf.data", "-a", "-d", std::to_string(kSeconds) + "s"});
     const auto report = ReportView::of_perfvigil({"report", "--json", folder / "a.perf.data"});
     expect_shares(report, load.stop());
+}
+
+TEST(Shares, OfADaemonsWindow) {
+    if (const auto why = test::why_no_daemon(); !why.empty()) GTEST_SKIP() << why;
+    test::TempFolder folder;
+    test::DaemonProcess daemon(folder);
+    daemon.start({.window = std::to_string(kSeconds) + "s"});
+    ASSERT_TRUE(daemon.wait_ready()) << daemon.log();
+    Client load("split70_30", {"120"});
+    // The first window began before the load did, the second is all of it.
+    const auto begun = daemon.stored_windows().size();
+    ASSERT_TRUE(daemon.wait_windows(begun + 2)) << daemon.log();
+    const auto reply = daemon.get("/v1/windows/latest/report?format=json");
+    ASSERT_EQ(reply.status, 200U) << reply.body;
+    expect_shares(ReportView(reply.body), load.stop());
 }
 
 }  // namespace
