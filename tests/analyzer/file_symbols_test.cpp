@@ -80,6 +80,19 @@ TEST(FileSymbols, OfStrippedAndForeignFiles) {
     EXPECT_EQ(FileSymbols::from_mapping(*MappedFile::map(out.get()))->state(), FileState::kNotElf);
 }
 
+TEST(FileSymbols, WithoutAByteOfCodeAreNone) {
+    ElfImageSpec spec;
+    spec.symtab = {{"nothing", 0x401000 + spec.text_size - 1, 0, STT_FUNC, STB_GLOBAL, SHN_ABS}};
+    spec.text_size = 0x1000;
+    EXPECT_EQ(FileSymbols::from_bytes(table_of(spec))->state(), FileState::kFunctions);
+    auto elf = read_elf_symbols(memory_file(make_elf(spec)).get());
+    ASSERT_EQ(elf.functions.size(), 1U);
+    elf.functions[0].limit = elf.functions[0].start;
+    const auto out = memory_file({});
+    ASSERT_TRUE(write_table(out.get(), std::move(elf), 1U << 20));
+    EXPECT_EQ(FileSymbols::from_mapping(*MappedFile::map(out.get()))->state(), FileState::kStripped);
+}
+
 TEST(FileSymbols, OfATableOverItsLimitAreNotWritten) {
     for (const std::uint64_t limit : {0U, 63U, 100U, 150U}) {
         const auto elf = memory_file(make_elf(two_functions()));

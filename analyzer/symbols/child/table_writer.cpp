@@ -38,6 +38,8 @@ void write_header(ByteWriter& writer, const ElfSymbols& symbols, std::size_t fun
 
 Result<void> write_table(int out_fd, ElfSymbols symbols, std::uint64_t max_bytes) {
     const auto ranges = disjoint_ranges(symbols.functions);
+    // Symbols without a byte of code are none.
+    if (ranges.empty() && symbols.state == FileState::kFunctions) symbols.state = FileState::kStripped;
     const auto fixed =
         kTableHeaderSize + symbols.segments.size() * kTableSegmentSize + ranges.size() * kTableFunctionSize;
     const auto too_large = [] { return fail(ErrorCode::kExhausted, "symbol table over its limit"); };
