@@ -19,8 +19,8 @@ std::string_view view_of(Bytes bytes) { return {reinterpret_cast<const char*>(by
 
 // A length, then so many bytes; the text ends at its NUL.
 std::string read_text(ByteReader& in) {
-    const std::uint32_t length = in.u32();
-    return std::string(in.text_field(length));
+    const std::string_view field = view_of(in.take(in.u32()));
+    return std::string(field.substr(0, std::min(field.find('\0'), field.size())));
 }
 
 bool text_feature(unsigned bit, ByteReader& in, HostFacts& host) {
@@ -127,11 +127,13 @@ BuildIdTable read_build_id_table(Bytes table, Endian endian, bool old_layout) {
         const std::uint16_t size = in.u16();
         if (size <= kRecordHeaderSize) break;
         // perf swaps the header of an entry and nothing else (util/header.c, perf_header__read_build_ids()).
-        ByteReader body(in.take(size - kRecordHeaderSize));
+        const Bytes rest = in.take(size - kRecordHeaderSize);
+        if (!in.ok()) break;
+        ByteReader body(rest);
         entry.pid = old_layout ? Pid{-1} : Pid{body.i32()};
         const Bytes field = body.take(kBuildIdField);
         entry.path = body.text_field(body.remaining());
-        if (!in.ok() || !body.ok()) break;
+        if (!body.ok()) break;
         std::size_t length = BuildId::kMaxSize;
         if ((entry.misc & kMiscBuildIdSize) != 0)
             length = std::min(length, std::to_integer<std::size_t>(field[length]));
