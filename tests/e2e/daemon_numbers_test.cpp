@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the daemon counts against truths it did not make: the kernel's own accounting of a cgroup, a stopped reader's
 // loss, a thousand processes of two milliseconds, the gaps between its capture files.
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
