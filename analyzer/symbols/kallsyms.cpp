@@ -88,6 +88,8 @@ bool is_section_marker(std::string_view name) {
                                                         "__end_once",
                                                         "_stext_lma"};
     if (std::ranges::find(kMarkers, name) != kMarkers.end()) return true;
+    // An array of thunks, whose first member has a name of its own.
+    if (name.starts_with("__x86_") && name.ends_with("_thunk_array")) return true;
     // __entry_text_start, __softirqentry_text_end, __cpuidle_text_start, __static_call_text_end …
     return name.starts_with("__") && (name.ends_with("_text_start") || name.ends_with("_text_end"));
 }

@@ -128,7 +128,13 @@ private:
         return std::string_view(symbols_.names_).substr(raw.name, raw.name_size);
     }
 
-    // By address; at one address the symbol to show first (perf's choice, choose_best_symbol in its symbol.c).
+    // Names that the build gives to functions in addition: position-independent copies' and other ABIs' entries.
+    [[nodiscard]] static bool second_name(std::string_view name) {
+        return name.starts_with("__pi_") || name.starts_with("__ia32_");
+    }
+
+    // By address; at one address the symbol to show first: not weak, global, fewer leading underscores, longer (perf's
+    // choose_best_symbol). perf 6.1 means the same, but has given sizes before it compares, and so shows the last one.
     [[nodiscard]] bool before(const Raw& a, const Raw& b) const {
         if (a.address != b.address) return a.address < b.address;
         if (a.kind != b.kind) return a.kind < b.kind;
@@ -136,6 +142,7 @@ private:
         if (a.local != b.local) return b.local;
         const auto name_a = name_of(a);
         const auto name_b = name_of(b);
+        if (second_name(name_a) != second_name(name_b)) return second_name(name_b);
         const auto underscores_a = name_a.find_first_not_of('_');
         const auto underscores_b = name_b.find_first_not_of('_');
         if (underscores_a != underscores_b) return underscores_a < underscores_b;

@@ -96,6 +96,16 @@ TEST(KernelSymbols, NeverReachFromOneModuleIntoAnother) {
     EXPECT_EQ(at(symbols, 0x200300), "insn [kprobes] 200300+1d00");
 }
 
+TEST(KernelSymbols, PreferTheNameThatCallersUse) {
+    const auto symbols = KernelSymbols::parse(
+        "1000 T __x86_indirect_thunk_array\n1000 T __pi___x86_indirect_thunk_rax\n1000 T __x86_indirect_thunk_rax\n"
+        "1100 T __ia32_sys_vfork\n1100 T __x64_sys_vfork\n"
+        "1200 T memcpy\n1200 T __memcpy\n1200 T __pi_memcpy\n");
+    EXPECT_EQ(symbols.find(RuntimeAddress{0x1000})->name, "__x86_indirect_thunk_rax");
+    EXPECT_EQ(symbols.find(RuntimeAddress{0x1100})->name, "__x64_sys_vfork");
+    EXPECT_EQ(symbols.find(RuntimeAddress{0x1200})->name, "memcpy");
+}
+
 TEST(KernelSymbols, MayComeInAnyOrder) {
     const auto symbols = KernelSymbols::parse("3000 t late\t[m]\n1000 T _text\n1100 T b\n1080 T a\n1200 T _etext\n");
     EXPECT_EQ(at(symbols, 0x1080), "a [kernel.kallsyms] 1080+80");
