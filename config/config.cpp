@@ -63,8 +63,6 @@ public:
         require(o.analysis.window % o.recording.slice == Nanoseconds{}, {"analysis.window", "recording.slice"},
                 "is no multiple of recording.slice",
                 "write whole slices of " + DurationFormat{}.print(o.recording.slice));
-        require(o.analysis.spread <= o.analysis.window, {"analysis.spread", "analysis.window"},
-                "is longer than analysis.window", "write " + DurationFormat{}.print(o.analysis.window) + " or less");
         require(tuning.sample_ring_bytes + tuning.side_band_ring_bytes <= o.recording.rings_total_bytes,
                 {"recording.rings.total", "recording.rings.samples", "recording.rings.side_band"},
                 "does not hold the rings of one CPU",
@@ -125,7 +123,7 @@ std::size_t open_sections(std::string& out, std::string_view previous, std::stri
         const bool had = before.find('.') != std::string_view::npos;
         same = same && had && next_piece(before, '.') == section;
         if (!same) {
-            if (!out.empty() && indent == 0) out += "\n";
+            if (indent == 0) out += "\n";
             out += std::string(indent, ' ') + std::string(section) + ":\n";
         }
         indent += 2;
@@ -154,7 +152,7 @@ Loaded load_file(const std::string& path) {
 }
 
 std::string print_yaml(const Options& options) {
-    std::string out;
+    std::string out = "# Configuration of perfvigild: every key with its meaning. What is left out has its default.\n";
     std::string_view previous;
     for (const auto& key : keys()) {
         const auto indent = open_sections(out, previous, key.name);

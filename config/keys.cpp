@@ -146,7 +146,7 @@ void add_analysis_and_files(std::vector<Key>& all) {
                "How long one window is: the unit of reports and of the store. A multiple of recording.slice."));
     all.push_back(scalar("analysis.spread", kLive, PERFVIGIL_FIELD(analysis.spread), DurationFormat{{}, kHour},
                          "Encoding and storing a finished window start after a random time up to this, so that many "
-                         "hosts do not peak together. Not longer than a window."));
+                         "hosts do not peak together; at most half a window."));
     all.push_back(scalar("store.dir", kRestart, PERFVIGIL_FIELD(store.directory), PathFormat{},
                          "Where the windows' profiles are kept, with an index that is rebuilt when it is missing."));
     all.push_back(scalar("store.bytes", kLive, PERFVIGIL_FIELD(store.bytes), BytesFormat{kMiB, kTiB},
@@ -184,7 +184,8 @@ void add_doors(std::vector<Key>& all) {
                          "at start and at reload. Empty: none is asked for."));
     all.push_back(scalar("sockets.control", kRestart, PERFVIGIL_FIELD(sockets.control),
                          PathFormat{PathFormat::Empty::kRefused, kSocketPath},
-                         "The Unix socket that the perfvigil command speaks to. Its folder must exist."));
+                         "The Unix socket that the perfvigil command speaks to. The last folder of its path is created "
+                         "when it is missing."));
     all.push_back(
         scalar("sockets.group", kRestart, PERFVIGIL_FIELD(sockets.group), NameFormat{},
                "Group that owns the socket: its members may read reports and profiles. Empty: the daemon's own "

@@ -26,7 +26,8 @@ struct CpuSelection {
 
 struct AnalysisOptions {
     Nanoseconds window = Seconds(60);  // whole slices; the unit of reports and of the store
-    // Encoding and storing a window start after a random time up to this, so that a fleet does not peak at :00.
+    // Encoding and storing a window start after a random time up to this (at most half a window), so that a fleet
+    // does not peak at :00.
     Nanoseconds spread = Seconds(20);
 };
 

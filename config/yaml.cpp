@@ -190,6 +190,8 @@ YamlDocument parse_yaml(std::string_view text) {
             }
         }
     } catch (const YAML::Exception& error) {
+        // What was made of the text up to here may be anything.
+        document = {};
         document.faults.push_back({line_of(error.mark), "", "not YAML: " + escape(error.msg), ""});
     }
     return document;

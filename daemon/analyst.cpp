@@ -45,11 +45,19 @@ std::uint64_t lost_of(const analyzer::Slice& slice) {
     return sum;
 }
 
+// A window must be on its way before the next one ends; a replay need not spare anybody.
+Nanoseconds spread_of(const config::AnalysisOptions& options, bool replay) {
+    return replay ? Nanoseconds{} : std::min(options.spread, options.window / 2);
+}
+
+// The second that names a window: the one in which it ends, where ends are blurred a little (WindowClock).
+WallTime id_time(WallTime end) { return std::chrono::ceil<std::chrono::seconds>(end - std::chrono::milliseconds(50)); }
+
 }  // namespace
 
 Analyst::Analyst(Parts parts)
     : parts_(std::move(parts)),
-      spread_(parts_.replay ? Nanoseconds{} : parts_.options.analysis.spread),
+      spread_(spread_of(parts_.options.analysis, parts_.replay)),
       budget_(parts_.options.budget),
       store_limit_(parts_.options.store.bytes),
       store_(parts_.options.store),
@@ -151,7 +159,7 @@ void Analyst::note_changes(const SliceParcel& parcel) {
 void Analyst::close_window(bool early) {
     const bool partial = windows_.close() || early;
     if (!builder_ || builder_->slices() == 0) return;
-    auto profile = builder_->build(parts_.host, compact_time(std::chrono::round<std::chrono::seconds>(last_end_)));
+    auto profile = builder_->build(parts_.host, compact_time(id_time(last_end_)));
     profile.partial = profile.partial || partial;
     if (!parts_.replay) profile.degraded = session_degraded_;
     for (auto& one : parts_.surroundings.no_names()) profile.degraded.push_back(std::move(one));
@@ -202,7 +210,7 @@ void Analyst::take_orders() {
         orders = std::exchange(orders_, std::nullopt);
     }
     if (!orders) return;
-    if (!parts_.replay) spread_ = orders->analysis.spread;
+    spread_ = spread_of(orders->analysis, parts_.replay);
     budget_ = orders->budget;
     store_limit_ = orders->store.bytes;
     store_.set_budget(store_limit_);

@@ -36,6 +36,8 @@ using boost::system::error_code;
 constexpr auto kListenRetry = std::chrono::seconds(10);
 // The service manager hears twice within its limit.
 constexpr int kBeatsPerLimit = 2;
+// At the end names are waited for this long: the daemon has five seconds in all to store its last window.
+constexpr int kNamesPatienceMs = 2000;
 constexpr std::size_t kMaxToken = 4096;
 
 Result<api::Rules> rules_of(const config::ListenOptions& listen) {
@@ -155,7 +157,10 @@ private:
                                                             .clock = clock_,
                                                             .sample_cost = sample_cost_,
                                                             .replay = source_.session == nullptr});
-        analyst_thread_ = named_thread("analyst", [this](const std::stop_token& stop) { analyst_->run(stop); });
+        analyst_thread_ = named_thread("analyst", [this](const std::stop_token& stop) {
+            analyst_->run(stop);
+            analyst_ended_.raise();
+        });
         sampler_thread_ = named_thread("sampler", [this](const std::stop_token& stop) {
             auto outcome = sampler_->run(stop);
             asio::post(io_, [this, outcome = std::move(outcome)] { on_source_end(outcome); });
@@ -180,6 +185,8 @@ private:
         sampler_thread_.request_stop();
         sampler_thread_.join();
         analyst_thread_.request_stop();
+        analyst_ended_.wait(kNamesPatienceMs);
+        names_->hurry();
         analyst_thread_.join();
         disk_.reset();
         log::info("ended", {{"windows", analyst_->catalog()->size()}});
@@ -347,6 +354,7 @@ private:
     asio::steady_timer watch_timer_{io_};
     api::Rules rules_;
     std::optional<HttpServer> server_;
+    WakeEvent analyst_ended_;
     std::jthread analyst_thread_;
     std::jthread sampler_thread_;
 };

@@ -150,7 +150,9 @@ Result<void> DiskWriter::perform_on(File& file, Operation& operation) {
     if (file.direct == nullptr) return fail(ErrorCode::kBusy, file.path + ": was never opened");
     switch (operation.kind) {
         case Kind::kOpen: break;
-        case Kind::kAppend: return file.direct->append(std::move(operation.bytes));
+        case Kind::kAppend:
+            bytes_on_disk_.fetch_add(operation.bytes.size(), std::memory_order_relaxed);
+            return file.direct->append(std::move(operation.bytes));
         case Kind::kOverwrite: return file.direct->write_at(operation.offset, std::move(operation.bytes));
         case Kind::kCommit: return commit(file);
         case Kind::kAbandon:
@@ -169,6 +171,7 @@ Result<void> DiskWriter::open(File& file) {
     auto direct = collector::create_capture_file(file.path);
     if (!direct) return fail(std::move(direct.error()));
     file.direct = std::move(*direct);
+    files_on_disk_.fetch_add(1, std::memory_order_relaxed);
     return {};
 }
 

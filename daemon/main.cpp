@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // perfvigild: reads its arguments and its configuration, then runs.
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -57,6 +58,8 @@ int run(const daemon::Arguments& arguments) {
         return daemon::kExitDone;
     }
     raise_descriptor_limit();
+    // What is recorded names the programs of every user.
+    ::umask(0027);
     std::signal(SIGPIPE, SIG_IGN);
     daemon::log::set_level(loaded.options.log.level);
     return daemon::run_daemon(loaded.options, {file, arguments.replay, arguments.speed});

@@ -20,10 +20,16 @@ analyzer::HostSymbolizerOptions symbolizer_options(const RunSource& source) {
     return options;
 }
 
+analyzer::SymbolChildOptions child_options(const WakeEvent& cancel) {
+    analyzer::SymbolChildOptions options;
+    options.cancel_fd = cancel.fd();
+    return options;
+}
+
 }  // namespace
 
 Names::Names(const RunSource& source, const Clock& clock)
-    : child({}, clock),
+    : child(child_options(cancel), clock),
       opener({}, clock),
       capture_files(analyzer::Origin::kCapture, {}, analyzer::opened_files_limits(), clock),
       symbolizer(symbolizer_options(source), files_of(source), child, clock) {}

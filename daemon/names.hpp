@@ -10,12 +10,17 @@
 #include "analyzer/symbols/symbol_child.hpp"
 #include "daemon/opener_thread.hpp"
 #include "daemon/source.hpp"
+#include "daemon/spsc_queue.hpp"
 
 namespace perfvigil::daemon {
 
 struct Names {
     Names(const RunSource& source, const Clock& clock);
 
+    // Any thread: nothing is waited for from now on, what has no name yet stays without.
+    void hurry() { cancel.raise(); }
+
+    WakeEvent cancel;
     analyzer::SymbolChild child;
     OpenerThread opener;                 // of what runs here
     analyzer::FileOpener capture_files;  // of a replayed capture, on the analyst's own time

@@ -62,7 +62,9 @@ Result<void> make_folder(const std::string& path) {
     const auto slash = path.rfind('/');
     if (slash == std::string::npos || slash == 0) return {};
     const std::string folder = path.substr(0, slash);
-    if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) return fail_errno(errno, folder);
+    if (::mkdir(folder.c_str(), 0755) != 0) return errno == EEXIST ? Result<void>{} : fail_errno(errno, folder);
+    // Those who may use the socket must be able to reach it, whatever the umask.
+    if (::chmod(folder.c_str(), 0755) != 0) return fail_errno(errno, folder);
     return {};
 }
 

@@ -106,6 +106,7 @@ SymbolChild::SymbolChild(SymbolChildOptions options, const Clock& clock) : optio
 SymbolChild::~SymbolChild() { stop(); }
 
 Result<FileSymbols> SymbolChild::read(int fd) {
+    if (cancelled()) return fail(ErrorCode::kCancelled, std::string(kProgramName) + ": cancelled");
     if (auto running = ensure_running(); !running) return fail(std::move(running.error()));
     auto table = new_table();
     if (!table) return fail(std::move(table.error()));
@@ -152,6 +153,10 @@ Result<void> SymbolChild::start() {
     // A child that ends before it saw a file must not be held against the first one.
     const auto ready = wait_answer(options_.start_limit);
     if (ready && ready->reply && ready->reply->id == 0) return {};
+    if (!ready && cancelled()) {
+        stop();
+        return fail(ErrorCode::kCancelled, std::string(kProgramName) + ": cancelled");
+    }
     note_death();
     return fail(ErrorCode::kIo, options_.program + ": ended before it was ready, or is another program");
 }
@@ -183,22 +188,33 @@ Result<void> SymbolChild::send_request(int file, int table) {
 
 std::optional<SymbolChild::Answer> SymbolChild::wait_answer(std::chrono::milliseconds limit) const {
     const auto deadline = std::chrono::steady_clock::now() + limit;
-    pollfd waiting{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    // poll(2) passes over a descriptor of -1.
+    std::array<pollfd, 2> waiting{{{.fd = socket_.get(), .events = POLLIN, .revents = 0},
+                                   {.fd = options_.cancel_fd, .events = POLLIN, .revents = 0}}};
     int ready = 0;
     do {
         const auto left =
             std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-        ready = ::poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+        ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
     } while (ready < 0 && errno == EINTR);
-    if (ready <= 0) return std::nullopt;
+    if (ready <= 0 || waiting[0].revents == 0) return std::nullopt;
     std::array<std::byte, kMaxMessage> text{};
     const auto size = ::recv(socket_.get(), text.data(), text.size(), 0);
     if (size <= 0) return Answer{};
     return Answer{decode_reply(Bytes(text).first(static_cast<std::size_t>(size)))};
 }
 
+bool SymbolChild::cancelled() const {
+    pollfd raised{.fd = options_.cancel_fd, .events = POLLIN, .revents = 0};
+    return ::poll(&raised, 1, 0) > 0;
+}
+
 Result<void> SymbolChild::wait_reply() {
     const auto answer = wait_answer(options_.time_limit);
+    if (!answer && cancelled()) {
+        stop();
+        return fail(ErrorCode::kCancelled, "cancelled");
+    }
     if (!answer) {
         ++counters_.timed_out;
         note_death();

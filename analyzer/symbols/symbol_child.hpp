@@ -22,6 +22,9 @@ namespace perfvigil::analyzer {
 struct SymbolChildOptions {
     std::string program;                           // empty: default_symbol_program()
     std::chrono::milliseconds time_limit{20'000};  // per file, then the child is killed
+    // Once readable (an eventfd of the caller's), nothing is waited for any more and every read is kCancelled: a caller
+    // that must end within seconds can, whatever the child is at.
+    int cancel_fd = -1;
     std::chrono::milliseconds start_limit{10'000};
     std::uint32_t cpu_seconds = 10;                     // per file, enforced by the kernel
     std::uint64_t table_bytes = 256U << 20;             // per file
@@ -63,6 +66,7 @@ private:
         std::optional<SymbolReply> reply;
     };
     [[nodiscard]] std::optional<Answer> wait_answer(std::chrono::milliseconds limit) const;
+    [[nodiscard]] bool cancelled() const;
     [[nodiscard]] Result<void> wait_reply();
     void note_death();
     void stop();

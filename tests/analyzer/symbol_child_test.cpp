@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -199,6 +200,22 @@ TEST_F(SymbolChildTest, OverItsTimeIsKilled) {
     EXPECT_EQ(symbols.error().code, ErrorCode::kInvalid);
     EXPECT_EQ(child.counters().timed_out, 1U);
     EXPECT_EQ(child.pid(), 0);
+}
+
+TEST_F(SymbolChildTest, IsNotWaitedForOnceCancelled) {
+    const Impostor impostor("exec sleep 1000");
+    auto options = impostor.options();
+    options.time_limit = std::chrono::minutes(1);
+    const UniqueFd cancel(::eventfd(0, EFD_CLOEXEC));
+    options.cancel_fd = cancel.get();
+    SymbolChild child(options, clock_);
+    const std::jthread canceller([&] { EXPECT_EQ(::eventfd_write(cancel.get(), 1), 0); });
+    for (int i = 0; i < 2; ++i) {
+        const auto symbols = child.read(small_elf().get());
+        ASSERT_FALSE(symbols);
+        EXPECT_EQ(symbols.error().code, ErrorCode::kCancelled);
+    }
+    EXPECT_EQ(child.counters().timed_out, 0U);
 }
 
 TEST_F(SymbolChildTest, AnsweringNonsenseIsReplaced) {
