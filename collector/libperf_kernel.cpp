@@ -54,6 +54,7 @@ perf_thread_map* thread_map_of(const std::vector<Tid>& threads) {
     auto& map = maps[threads];
     if (map == nullptr) {
         std::vector<pid_t> tids;
+        tids.reserve(threads.size());
         for (const Tid tid : threads) tids.push_back(tid.value);
         map = perf_thread_map__new_array(static_cast<int>(tids.size()), tids.data());
     }
@@ -158,6 +159,7 @@ private:
         // With PERF_FORMAT_ID libperf builds tables of ids that 6.1 never frees. They are of no use here: the format
         // is hidden from it while it maps.
         std::vector<__u64> formats;
+        formats.reserve(evsels_.size());
         for (perf_evsel* evsel : evsels_) {
             formats.push_back(std::exchange(perf_evsel__attr(evsel)->read_format, 0));
         }

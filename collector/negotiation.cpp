@@ -221,6 +221,7 @@ Error map_error(EventKernel& kernel, std::string_view what, int error_number) {
 std::vector<Tid> RecordingPlan::tids() const {
     if (threads.empty()) return {kEveryTask};
     std::vector<Tid> tids;
+    tids.reserve(threads.size());
     for (const TargetThread& thread : threads) tids.push_back(thread.tid);
     return tids;
 }

@@ -108,6 +108,7 @@ std::vector<Degraded> missing_events(const EventSet& set) {
     std::map<std::string, std::vector<std::uint32_t>> cpus_of;
     for (const MissingEvent& missing : set.missing()) cpus_of[missing.event].push_back(missing.cpu.value);
     std::vector<Degraded> result;
+    result.reserve(cpus_of.size());
     for (const auto& [event, cpus] : cpus_of) {
         result.push_back(
             {"event_missing",

@@ -25,20 +25,21 @@ constexpr int kResyncShare = 10;            // reading /proc again takes at most
 void RecordingLoop::prepare_next_generation(MonotonicTime now) {
     if (!wanted_ || next_ || !closing_.empty()) return;
     if (slice_->boundary() - now > std::min(kSwitchLead, parts_.options.slice / 2)) return;
-    open_next_generation();
+    const Tuning wanted = *wanted_;
     wanted_.reset();
+    open_next_generation(wanted);
 }
 
-void RecordingLoop::open_next_generation() {
+void RecordingLoop::open_next_generation(const Tuning& wanted) {
     const std::size_t cpus = current_->cpus().size();
     RecordingPlan plan = current_->plan();
     std::vector<Degraded> limits;
-    plan.tuning = limit_tuning(parts_.kernel, parts_.options, *wanted_, cpus, limits);
+    plan.tuning = limit_tuning(parts_.kernel, parts_.options, wanted, cpus, limits);
     for (Degraded& limit : limits) note(std::move(limit));
     if (plan.tuning == current_->plan().tuning) return;
 
     const bool grows = plan.tuning.side_band_ring_bytes > current_->plan().tuning.side_band_ring_bytes;
-    const auto refuse = [&](std::string why, std::string remedy) {
+    const auto refuse = [&](const std::string& why, std::string remedy) {
         if (grows) side_band_may_grow_ = false;
         note({"retune_failed", "the recording goes on unchanged: " + why, std::move(remedy)});
     };
@@ -176,7 +177,7 @@ void RecordingLoop::close_gone_cpus() {
 }
 
 void RecordingLoop::cpu_back(CpuId cpu) {
-    const auto say = [&](std::string why) {
+    const auto say = [&](const std::string& why) {
         note({"cpu_not_recorded", fmt::format("cpu {} came online and is not recorded: {}", cpu.value, why), ""});
     };
     const std::size_t page = parts_.kernel.page_size();

@@ -48,7 +48,7 @@ Result<void> RecordingLoop::start() {
     }
     note_unreadable();
     const MonotonicTime now = parts_.clock.monotonic();
-    slice_.emplace(parts_.clock, parts_.options.slice);
+    slice_ = std::make_unique<SliceClock>(parts_.clock, parts_.options.slice);
     last_cut_ = now;
     next_watch_ = now + seconds(1);
     schedule(now);
@@ -58,7 +58,7 @@ Result<void> RecordingLoop::start() {
 void RecordingLoop::pump(RecordSink& sink) {
     if (!slice_ || ended_) return;
     if (!pending_) {
-        if (const auto due = slice_->due()) begin_cut(*due);
+        if (const auto due = slice_->due()) pending_ = begin_cut(*due);
     }
     const MonotonicTime now = parts_.clock.monotonic();
     if (!pending_) {
@@ -68,7 +68,10 @@ void RecordingLoop::pump(RecordSink& sink) {
     }
     drain();
     const MonotonicTime settled = drained_until_ - kSlack;
-    if (pending_ && settled >= pending_->cut.time) complete_cut(sink);
+    if (pending_ && settled >= pending_->cut.time) {
+        complete_cut(*pending_, sink);
+        pending_.reset();
+    }
     // While a cut is pending nothing is read from /proc: its records would belong to a generation that ends there.
     if (!pending_ && feed_.active() && feed_.step(kFeedBudget)) resynced(parts_.clock.monotonic());
     delivered_until_ = std::min(settled, pending_ ? pending_->cut.time : slice_->boundary());
@@ -84,12 +87,12 @@ void RecordingLoop::finish(RecordSink& sink) {
     if (next_) next_->disable();
     do drain();
     while (drain_again_);
-    if (pending_) complete_cut(sink);
+    if (pending_) complete_cut(*pending_, sink);
+    pending_.reset();
     next_.reset();
-    SliceClock::Due end = slice_->now();
-    begin_cut(end);
-    pending_->cut.last = true;
-    complete_cut(sink);
+    PendingCut end = begin_cut(slice_->now());
+    end.cut.last = true;
+    complete_cut(end, sink);
     delivery_.deliver_before(MonotonicTime::max(), sink);
     // The instances stay in the table: a capture is finished after its session.
     slice_.reset();
@@ -152,22 +155,23 @@ bool RecordingLoop::drain_ring(CpuRings& rings, RingKind kind, std::uint32_t gen
 
 // --- cuts
 
-void RecordingLoop::begin_cut(const SliceClock::Due& due) {
-    pending_.emplace(PendingCut{});
-    pending_->cut.time = due.time;
-    pending_->cut.wall = due.wall;
-    pending_->cut.clock_stepped = due.stepped;
-    pending_->switches = next_ != nullptr;
-    read_counters(*current_);
-    if (next_) read_counters(*next_);
-    pending_->cut.cpu_times = parts_.kernel.cpu_times();
+RecordingLoop::PendingCut RecordingLoop::begin_cut(const SliceClock::Due& due) {
+    PendingCut begun;
+    begun.cut.time = due.time;
+    begun.cut.wall = due.wall;
+    begun.cut.clock_stepped = due.stepped;
+    begun.switches = next_ != nullptr;
+    read_counters(*current_, begun);
+    if (next_) read_counters(*next_, begun);
+    begun.cut.cpu_times = parts_.kernel.cpu_times();
     // Without PERF_FORMAT_LOST the rings' own records must do.
     const std::uint64_t from_records = std::exchange(side_band_lost_since_cut_, 0);
-    if (!current_->plan().features.has(Feature::kLostCounts)) pending_->cut.lost_side_band = from_records;
-    if (pending_->cut.lost_side_band > 0) side_band_lost(0);
+    if (!current_->plan().features.has(Feature::kLostCounts)) begun.cut.lost_side_band = from_records;
+    if (begun.cut.lost_side_band > 0) side_band_lost(0);
+    return begun;
 }
 
-void RecordingLoop::read_counters(EventSet& set) {
+void RecordingLoop::read_counters(EventSet& set, PendingCut& cut) {
     const bool current = &set == current_.get();
     std::vector<CpuRings*> silent;
     for (auto& rings : set.cpus()) {
@@ -178,29 +182,29 @@ void RecordingLoop::read_counters(EventSet& set) {
             const auto counter = rings->read(i);
             if (!counter) continue;
             const Bytes record = encode_read(instance, *counter);
-            pending_->reads.push_back({{record.begin(), record.end()}, instance.kind});
+            cut.reads.push_back({{record.begin(), record.end()}, instance.kind});
             Counter& last = rings->last(i);
             const std::uint64_t lost = counter->lost - last.lost;
             rings->traffic(instance.kind).lost += lost;
-            if (current && instance.kind == RingKind::kSideBand) pending_->cut.lost_side_band += lost;
+            if (current && instance.kind == RingKind::kSideBand) cut.cut.lost_side_band += lost;
             stands_still = stands_still || counter->enabled == last.enabled;
             last = *counter;
         }
-        const bool long_enough = pending_->cut.time - last_cut_ > kSlack;
+        const bool long_enough = cut.cut.time - last_cut_ > kSlack;
         if (current && stands_still && whole_cpus() && long_enough) silent.push_back(rings.get());
     }
     // A CPU that went offline and came back between two looks has lost its events for good; enabled time shows it.
     for (CpuRings* rings : silent) cpu_gone(*rings);
 }
 
-void RecordingLoop::complete_cut(RecordSink& sink) {
-    const MonotonicTime time = pending_->cut.time;
+void RecordingLoop::complete_cut(const PendingCut& done, RecordSink& sink) {
+    const MonotonicTime time = done.cut.time;
     delivery_.deliver_before(time, sink);
-    for (const PendingCut::Read& read : pending_->reads) delivery_.deliver_now(read.record, read.kind, sink);
+    for (const PendingCut::Read& read : done.reads) delivery_.deliver_now(read.record, read.kind, sink);
     delivery_.cut_made(time);
-    sink.on_cut(pending_->cut);
+    sink.on_cut(done.cut);
     skip_stuck_rings();
-    if (pending_->switches && next_) {
+    if (done.switches && next_) {
         delivery_.switch_to(next_->generation(), time);
         current_ = std::move(next_);
         const RecordOrigin origin = side_band_origin(time);
@@ -209,7 +213,6 @@ void RecordingLoop::complete_cut(RecordSink& sink) {
     }
     last_cut_ = time;
     slice_->cut_made(time);
-    pending_.reset();
 }
 
 // A ring that loses and yields nothing holds a record we cannot step over.

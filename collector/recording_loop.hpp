@@ -62,9 +62,9 @@ private:
     // recording_loop.cpp
     void drain();
     bool drain_ring(CpuRings& rings, RingKind kind, std::uint32_t generation, std::uint64_t capacity);
-    void begin_cut(const SliceClock::Due& due);
-    void read_counters(EventSet& set);
-    void complete_cut(RecordSink& sink);
+    [[nodiscard]] PendingCut begin_cut(const SliceClock::Due& due);
+    void read_counters(EventSet& set, PendingCut& cut);
+    void complete_cut(const PendingCut& done, RecordSink& sink);
     void skip_stuck_rings();
     void push_reads(CpuRings& rings, std::uint32_t generation);
     [[nodiscard]] Bytes encode_read(const OpenInstance& instance, const Counter& counter);
@@ -72,7 +72,7 @@ private:
 
     // recording_changes.cpp
     void prepare_next_generation(MonotonicTime now);
-    void open_next_generation();
+    void open_next_generation(const Tuning& wanted);
     void side_band_lost(std::uint64_t records);
     void grow_side_band();
     void resync(MonotonicTime now);
@@ -97,7 +97,7 @@ private:
     std::optional<Tuning> wanted_;
     StateFeed feed_;
     RecordEncoder encoder_;
-    std::optional<SliceClock> slice_;  // from start() on
+    std::unique_ptr<SliceClock> slice_;  // from start() on
     std::optional<PendingCut> pending_;
     std::vector<CpuId> cpus_;
     std::vector<ClosingCpu> closing_;

@@ -36,16 +36,17 @@ using RecordingTarget = std::variant<AllCpus, Processes, Threads>;
 
 // Things that may change while recording, make-before-break.
 struct Tuning {
-    std::uint32_t frequency = 99;            // samples per second, per event and CPU (or thread)
-    std::uint64_t sample_ring_bytes = 512U << 10;    // per CPU; rounded up to a power of two pages
+    std::uint32_t frequency = 99;                     // samples per second, per event and CPU (or thread)
+    std::uint64_t sample_ring_bytes = 512U << 10;     // per CPU; rounded up to a power of two pages
     std::uint64_t side_band_ring_bytes = 256U << 10;  // per CPU
-    std::uint16_t max_stack = 127;           // frames per chain, kernel.perf_event_max_stack caps it
+    std::uint16_t max_stack = 127;                    // frames per chain, kernel.perf_event_max_stack caps it
 
     friend bool operator==(const Tuning&, const Tuning&) = default;
 };
 
 struct RecordingOptions {
-    std::vector<EventSpec> events = {{"cycles", kTypeHardware, kHwCpuCycles}, {"cpu-clock", kTypeSoftware, kSwCpuClock}};
+    std::vector<EventSpec> events = {{"cycles", kTypeHardware, kHwCpuCycles},
+                                     {"cpu-clock", kTypeSoftware, kSwCpuClock}};
     RecordingTarget target = AllCpus{};
     std::vector<CpuId> cpus;  // empty: every online CPU
     Tuning tuning;
@@ -53,7 +54,7 @@ struct RecordingOptions {
     Nanoseconds slice = std::chrono::seconds(5);   // slices are cut at multiples of this in wall time
     Nanoseconds drain_interval = std::chrono::milliseconds(100);
     bool call_chains = true;
-    bool inherit = true;        // for Processes and Threads: children too
+    bool inherit = true;                     // for Processes and Threads: children too
     bool start_disabled_until_exec = false;  // for a child that will exec (`record -- command`)
 };
 

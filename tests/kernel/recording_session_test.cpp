@@ -135,6 +135,12 @@ TEST(RecordingSession, WhatRunsAlreadyComesBeforeTheFirstSample) {
     EXPECT_TRUE(
         std::ranges::any_of(recorded.mapped[load.pid()], [](const std::string& path) { return path == "[vdso]"; }));
     EXPECT_EQ(recorded.by_type[kRecordFinishedInit], 1U);
+    if (std::ranges::none_of((*session)->degraded(), [](const Degraded& d) { return d.reason == "no_cgroups"; })) {
+        for (const SeenSample& sample : recorded.samples) {
+            if (sample.pid != load.pid()) continue;
+            EXPECT_TRUE(recorded.cgroups.contains(sample.cgroup)) << sample.cgroup;
+        }
+    }
     // Kernel threads have names too.
     EXPECT_TRUE(std::ranges::any_of(recorded.comms, [](const auto& c) { return c.comm.starts_with("ksoftirqd"); }));
     EXPECT_TRUE(std::ranges::any_of(recorded.samples, [&](const SeenSample& s) { return s.pid == load.pid(); }));

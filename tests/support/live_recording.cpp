@@ -26,7 +26,7 @@ void Recorded::on_record(const OrderedRecord& record) {
     if (const auto* sample = std::get_if<SampleRecord>(&record.record)) {
         samples.push_back({record.time, sample->sample.id, event, sample->sample.cpu.value, generation,
                            sample->sample.pid.value, sample->sample.tid.value, sample->ip, sample->chain.size(),
-                           sample->misc, record.late});
+                           sample->misc, sample->cgroup.value, record.late});
     } else if (const auto* counters = std::get_if<ReadRecord>(&record.record)) {
         const CounterValue value = counters->read[0];
         reads[value.id.value].push_back({record.time, event, record.event != nullptr ? record.event->cpu : std::nullopt,

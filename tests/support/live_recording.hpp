@@ -27,6 +27,7 @@ struct SeenSample {
     std::uint64_t ip = 0;
     std::size_t frames = 0;
     std::uint16_t misc = 0;
+    std::uint64_t cgroup = 0;
     bool late = false;
 };
 
