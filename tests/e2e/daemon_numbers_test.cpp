@@ -198,7 +198,8 @@ TEST_F(DaemonNumbers, CaptureFilesFollowEachOtherWithoutAGap) {
     const auto length = test::by_length(16s, 60s);
     daemon.start({.frequency = "999Hz", .capturing = ", age: 5s"});
     std::vector<std::unique_ptr<Client>> loads;
-    for (const auto cpu : collector::online_cpus().value()) {
+    const auto cpus = collector::online_cpus().value();
+    for (const auto cpu : cpus) {
         loads.push_back(std::make_unique<Client>("spin", std::vector<std::string>{"300", std::to_string(cpu.value)}));
     }
     ASSERT_TRUE(daemon.wait_ready()) << daemon.log();
