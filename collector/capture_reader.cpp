@@ -27,7 +27,8 @@ std::optional<MonotonicTime> meaningful(std::optional<MonotonicTime> time) {
 CaptureReader::State::State(CaptureSource opened) : source(std::move(opened)) {
     for (auto& warning : source.warnings) warn(std::move(warning));
     CaptureFeatures& features = source.features;
-    ours = features.facts.has_value() && endian() == Endian::kNative;
+    // Facts that list no event for the file's attrs are not those of the recorder that wrote them.
+    ours = features.facts && endian() == Endian::kNative && (source.attrs.empty() || !features.facts->events.empty());
     if (ours) {
         events.add_ours(source.attrs, *features.facts);
         features.host = std::move(features.facts->host);
