@@ -83,7 +83,7 @@ void HostSymbolizer::begin_window() {
 
 std::vector<collector::Degraded> HostSymbolizer::degraded() const {
     std::vector<collector::Degraded> all;
-    if (kernel_.degraded()) all.push_back(*kernel_.degraded());
+    if (const auto& kernel = kernel_.degraded()) all.push_back(*kernel);
     if (const auto& error = tables_.child_error()) {
         all.push_back({.reason = "no_symbol_child",
                        .detail = "User functions have no names: " + error->message + ".",
@@ -199,8 +199,8 @@ void HostSymbolizer::load_vdso(State& state) {
         return give_up(state, its_fault ? UnknownReason::kUnreadable : UnknownReason::kPending);
     }
     vdso_ = std::make_shared<FileTable>();
+    if (symbols->state() != FileState::kFunctions) vdso_->reason = UnknownReason::kNoSymbols;
     vdso_->symbols = std::move(*symbols);
-    if (vdso_->symbols->state() != FileState::kFunctions) vdso_->reason = UnknownReason::kNoSymbols;
 }
 
 // --- code without a file

@@ -59,6 +59,7 @@ MountRoots::RootRef MountRoots::keep(const Identity& identity, RootRef root) {
 
 std::vector<MountRoots::RootRef> MountRoots::kept() const {
     std::vector<RootRef> roots;
+    roots.reserve(kept_.size());
     for (const auto& kept : kept_) roots.push_back(kept.root);
     return roots;
 }

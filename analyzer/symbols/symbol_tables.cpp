@@ -56,7 +56,7 @@ FileTableRef SymbolTables::read(const OpenedFile& file) {
     }
     const auto code = symbols.error().code;
     if (code != ErrorCode::kInvalid) {
-        if (code != ErrorCode::kBusy) child_error_ = std::move(symbols.error());
+        if (code != ErrorCode::kBusy && code != ErrorCode::kCancelled) child_error_ = std::move(symbols.error());
         return nullptr;
     }
     table->reason = UnknownReason::kUnreadable;

@@ -39,7 +39,7 @@ TEST(SymbolsKallsyms, NameSamplesAsPerfDoes) {
     test::Client record(kPerf,
                         {"record", "-q", "-o", capture, "-a", "-g", "-F", "2000", "-e", "cpu-clock", "--", "sh", "-c",
                          "find /usr/lib -type f | head -3000; for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done; "
-                         "dd if=/dev/zero of=/dev/null bs=4k count=50000 2>&1"});
+                         "dd if=/dev/zero of=/dev/null bs=4k count=1000000 2>&1"});
     (void)record.output();
     test::Client script(kPerf, {"script", "-i", capture, "-F", "ip,sym,dso"});
     const auto text = script.output();

@@ -70,7 +70,7 @@ bool maybe_mangled(std::string_view name) {
 }
 
 std::string demangled_or_same(std::string_view name) {
-    const std::string whole(name);
+    std::string whole(name);
     if (auto rust = demangle_with(rust_demangle_callback, whole)) {
         return *rust + whole.substr(rust_suffix(name));
     }

@@ -59,7 +59,9 @@ ReplyStatus work(const Job& job) {
         const auto written =
             write_table(job.table.get(), read_elf_symbols(job.file.get(), limits), job.request.max_table_bytes);
         if (written) return ReplyStatus::kWritten;
-        return written.error().code == ErrorCode::kExhausted ? ReplyStatus::kTooLarge : ReplyStatus::kFailed;
+        // ENOSPC is kExhausted too, but no limit of the table's.
+        const bool too_large = written.error().code == ErrorCode::kExhausted && written.error().error_number == 0;
+        return too_large ? ReplyStatus::kTooLarge : ReplyStatus::kFailed;
     } catch (const std::bad_alloc&) {
         return ReplyStatus::kFailed;
     }
@@ -80,12 +82,13 @@ Result<void> send(int socket, const SymbolReply& reply) {
 Result<void> serve(int socket) {
     if (auto ready = send(socket, {.id = 0, .status = ReplyStatus::kWritten}); !ready) return ready;
     while (true) {
-        auto job = receive(socket);
-        if (!job) return fail(std::move(job.error()));
-        if (!*job) return {};
-        limit_cpu_from_now((*job)->request.cpu_seconds);
-        const SymbolReply reply{.id = (*job)->request.id, .status = work(**job)};
-        job = std::optional<Job>{};  // the parent seals the table next: let go of it before the reply
+        auto received = receive(socket);
+        if (!received) return fail(std::move(received.error()));
+        std::optional<Job> job = std::move(*received);
+        if (!job) return {};
+        limit_cpu_from_now(job->request.cpu_seconds);
+        const SymbolReply reply{.id = job->request.id, .status = work(*job)};
+        job.reset();  // the parent seals the table next: let go of it before the reply
         if (auto sent = send(socket, reply); !sent) return sent;
     }
 }
