@@ -213,6 +213,7 @@ void SliceBuilder::State::cut(const collector::Cut& cut) {
     if (previous_cut) processes.forget_exited_before(*previous_cut);
     previous_cut = cut.time;
     ++version;
+    (void)open.slice();  // nothing is pending in numbers that trim() may take back
     chains.trim();
     maps_suspect = maps_unhealed;
     deliver(std::move(full));

@@ -51,8 +51,7 @@ SliceTables::Slot& SliceTables::slot_of(std::uint64_t key) {
     return slots_[at];
 }
 
-SliceTables::Slot& SliceTables::stack_slot(const Chain& chain) {
-    const std::uint64_t key = key_of(chain);
+SliceTables::Slot& SliceTables::stack_slot(const Chain& chain, std::uint64_t key) {
     Slot& slot = slot_of(key);
     if (slot.key == key) return slot;
 
@@ -133,11 +132,28 @@ std::uint32_t SliceTables::add_frame(std::uint32_t number) {
 
 void SliceTables::count(const Chain& chain, std::uint32_t actor, collector::EventIndex event, bool idle,
                         std::uint64_t samples, std::uint64_t weight) {
-    Slot& slot = stack_slot(chain);
+    const std::uint64_t key = key_of(chain);
+    __builtin_prefetch(&slots_[key & (slots_.size() - 1)], 1);
+    settle();
+    pending_.any = true;
+    pending_.chain = chain;
+    pending_.key = key;
+    pending_.actor = actor;
+    pending_.event = event;
+    pending_.idle = idle;
+    pending_.samples = samples;
+    pending_.weight = weight;
+}
+
+void SliceTables::count_pending() {
+    const auto& [any, chain, key, actor, event, idle, samples, weight] = pending_;
+    pending_.any = false;
+    Slot& slot = stack_slot(chain, key);
     const std::uint32_t stack = slot.stack;
     const auto same = [&](std::uint32_t position) {
         const Entry& entry = slice_->entries[position];
-        return entry.stack == stack && entry.actor == actor && entry.event == event && entry.idle == idle;
+        return entry.stack == stack && entry.actor == pending_.actor && entry.event == pending_.event &&
+               entry.idle == pending_.idle;
     };
     std::uint32_t position = slot.entry;
     if (position == kNone) {

@@ -26,13 +26,21 @@ public:
     // Begins anew with an empty slice.
     void start(std::unique_ptr<Slice> slice);
     // The filled slice; start() must follow.
-    [[nodiscard]] std::unique_ptr<Slice> finish() { return std::move(slice_); }
+    [[nodiscard]] std::unique_ptr<Slice> finish() {
+        settle();
+        return std::move(slice_);
+    }
 
-    [[nodiscard]] Slice& slice() { return *slice_; }
+    // With everything counted so far in it.
+    [[nodiscard]] Slice& slice() {
+        settle();
+        return *slice_;
+    }
     // Different for each slice: positions remembered under another number are void.
     [[nodiscard]] std::uint64_t stamp() const { return stamp_; }
 
-    // Whose sample of which event, with its stack; in one step, for that is what comes a million times.
+    // Whose sample of which event, with its stack. Takes effect one sample later: in a large table the place of a stack
+    // is far from the cache, and is fetched while the next sample is resolved.
     void count(const Chain& chain, std::uint32_t actor, collector::EventIndex event, bool idle, std::uint64_t samples,
                std::uint64_t weight);
     [[nodiscard]] std::uint32_t actor(Pid pid, collector::ProcessEpoch epoch, bool kernel_thread, std::string_view comm,
@@ -51,10 +59,25 @@ private:
         std::uint32_t entry = kNone;  // its first one; as a rule the only one
     };
 
+    struct Pending {
+        bool any = false;
+        Chain chain;
+        std::uint64_t key = 0;
+        std::uint32_t actor = 0;
+        collector::EventIndex event{};
+        bool idle = false;
+        std::uint64_t samples = 0;
+        std::uint64_t weight = 0;
+    };
+
+    void settle() {
+        if (pending_.any) count_pending();
+    }
+    void count_pending();
     [[nodiscard]] std::size_t bytes() const;
     [[nodiscard]] static std::uint64_t key_of(const Chain& chain);
     [[nodiscard]] Slot& slot_of(std::uint64_t key);
-    Slot& stack_slot(const Chain& chain);
+    Slot& stack_slot(const Chain& chain, std::uint64_t key);
     Slot& add_stack(const Chain& chain, Slot& slot, std::uint64_t key);
     void shorten(const Chain& chain, std::size_t keep);
     void grow_slots();
@@ -82,6 +105,7 @@ private:
     HashIndex actors_;
     HashIndex dsos_;
     Chain shortened_;
+    Pending pending_;
 };
 
 }  // namespace perfvigil::analyzer
