@@ -60,9 +60,7 @@ private:
 
 }  // namespace
 
-std::string partial_capture_path(const std::string& path) {
-    return path + ".partial";
-}
+std::string partial_capture_path(const std::string& path) { return path + ".partial"; }
 
 Result<std::unique_ptr<CaptureFile>> create_capture_file(const std::string& path) {
     auto fd = open_file(partial_capture_path(path), O_RDWR | O_CREAT | O_TRUNC, 0640);
