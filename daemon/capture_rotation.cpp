@@ -34,6 +34,7 @@ void CaptureRotation::begin() {
     collector::CaptureOptions options;
     options.compression_level = static_cast<int>(options_.compression);
     options.command_line = host_.command_line;
+    options.baseline = &baseline_;
     auto writer =
         collector::CaptureWriter::create(disk_.create(name + ".perf.data"), events_, host_, processes_, options);
     if (!writer) return give_up(writer.error());
@@ -44,6 +45,12 @@ void CaptureRotation::begin() {
 }
 
 void CaptureRotation::on_record(const collector::OrderedRecord& record) {
+    write(record);
+    // Last: a file that begins with this record opens with what was known before it.
+    baseline_.on_record(record);
+}
+
+void CaptureRotation::write(const collector::OrderedRecord& record) {
     if (writer_ == nullptr) {
         if (clock_.monotonic() < retry_at_) return;
         begin();
@@ -57,6 +64,7 @@ void CaptureRotation::on_record(const collector::OrderedRecord& record) {
 
 void CaptureRotation::on_cut(const collector::Cut& cut) {
     last_cut_ = cut.time;
+    baseline_.on_cut(cut);
     if (writer_ == nullptr) return;
     writer_->cut(cut);
     const bool full = writer_->bytes_written() >= options_.file_bytes;

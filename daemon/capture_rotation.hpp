@@ -35,6 +35,7 @@ public:
 
 private:
     void begin();
+    void write(const collector::OrderedRecord& record);
     void give_up(const Error& error);
 
     config::CaptureOptions options_;
@@ -44,8 +45,9 @@ private:
     const collector::ProcessTable& processes_;
     const Clock& clock_;
     DiskWriter::Report report_;
+    collector::CaptureBaseline baseline_;  // what the next file opens with
     std::unique_ptr<collector::CaptureWriter> writer_;
-    MonotonicTime begun_{};     // of the file's first slice
+    MonotonicTime begun_{};  // of the file's first slice
     MonotonicTime last_cut_{};
     MonotonicTime retry_at_{};  // after a failure; records before it are not kept
     std::string last_name_;
