@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/api.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "analyzer/profile_codec.hpp"
+#include "tests/support/daemon_fake_source.hpp"
+#include "tests/support/daemon_profile.hpp"
+
+namespace perfvigil::daemon::api {
+namespace {
+
+using testing::HasSubstr;
+using Headers = std::vector<Header>;
+
+const Headers kLocal{{"Host", "localhost:9909"}};
+
+class ApiTest : public testing::Test {
+protected:
+    ApiTest() {
+        for (int i = 1; i <= 3; ++i) {
+            const auto profile = test::small_profile("20260131T12050" + std::to_string(i) + "Z", 1000 + i);
+            auto bytes = analyzer::encode_profile(profile);
+            const auto size = bytes.size();
+            source.add(describe(profile, size), std::move(bytes));
+        }
+    }
+
+    Response get(std::string_view target, Door door = Door::kControl, const Headers& headers = kLocal,
+                 std::string_view method = "GET") {
+        return respond({method, target, headers, door}, rules, source);
+    }
+    boost::json::object get_json(std::string_view target) {
+        const auto response = get(target);
+        EXPECT_EQ(response.status, 200U) << response.content();
+        EXPECT_EQ(response.content_type, "application/json");
+        return boost::json::parse(response.content()).as_object();
+    }
+
+    test::FakeSource source;
+    Rules rules;
+};
+
+TEST_F(ApiTest, MetricsAndHealthOnBothDoors) {
+    for (const auto door : {Door::kTcp, Door::kControl}) {
+        EXPECT_EQ(get("/metrics", door).content(), "up 1\n");
+        EXPECT_EQ(get("/metrics", door).content_type, "text/plain; version=0.0.4; charset=utf-8");
+        EXPECT_EQ(get("/healthz", door).status, 200U);
+        EXPECT_EQ(get("/readyz?verbose", door).content(), "ok\n");
+    }
+    source.why_unhealthy = "the sampler has not run for 12 s";
+    source.why_not_ready = "no slice is complete yet";
+    EXPECT_EQ(get("/healthz").status, 503U);
+    EXPECT_EQ(get("/healthz").content(), "the sampler has not run for 12 s\n");
+    EXPECT_EQ(get("/readyz").status, 503U);
+    EXPECT_EQ(get("/readyz").content(), "no slice is complete yet\n");
+}
+
+TEST_F(ApiTest, ProfilesNeedTheControlSocket) {
+    for (const auto* target : {"/v1/status", "/v1/windows", "/v1/windows/latest/report", "/v1/anything"}) {
+        const auto response = get(target, Door::kTcp);
+        EXPECT_EQ(response.status, 403U) << target;
+        EXPECT_EQ(response.content(), "{\"error\":\"served on the control socket only\"}\n");
+    }
+}
+
+struct HostCase {
+    const char* host;
+    unsigned status;
+};
+class HostTest : public ApiTest, public testing::WithParamInterface<HostCase> {};
+
+TEST_P(HostTest, OnlyNamesOfThisHostAreAnswered) {
+    rules.allowed_hosts = {"metrics.example"};
+    EXPECT_EQ(get("/metrics", Door::kTcp, {{"host", GetParam().host}}).status, GetParam().status);
+    // The kernel keeps strangers from the control socket; what a client calls the host there does not matter.
+    EXPECT_EQ(get("/metrics", Door::kControl, {{"host", GetParam().host}}).status, 200U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, HostTest,
+                         testing::Values(HostCase{"localhost", 200}, HostCase{"LocalHost:1", 200},
+                                         HostCase{"127.0.0.1:9909", 200}, HostCase{"127.9.9.9", 200},
+                                         HostCase{"[::1]:9909", 200}, HostCase{"[::1]", 200},
+                                         HostCase{"metrics.example", 200}, HostCase{"METRICS.example:80", 200},
+                                         HostCase{"evil.example", 421}, HostCase{"10.0.0.1", 421},
+                                         HostCase{"localhost.evil.example", 421}, HostCase{"[::2]", 421},
+                                         HostCase{"[::1", 421}, HostCase{"[::1]evil", 421}, HostCase{"[::1]:x", 421},
+                                         HostCase{"localhost:", 421}, HostCase{"localhost:1:2", 421},
+                                         HostCase{"localhost:99999", 421}, HostCase{"", 421}, HostCase{"::1", 421}));
+
+TEST_F(ApiTest, HostMustBeSentOnce) {
+    EXPECT_EQ(get("/metrics", Door::kTcp, {}).status, 400U);
+    EXPECT_EQ(get("/metrics", Door::kTcp, {{"Host", "localhost"}, {"HOST", "evil.example"}}).status, 421U);
+}
+
+TEST_F(ApiTest, PagesOfOtherSitesAreRefused) {
+    const auto with = [&](std::string_view site) {
+        return get("/metrics", Door::kTcp, {{"Host", "localhost"}, {"Sec-Fetch-Site", site}}).status;
+    };
+    EXPECT_EQ(with("cross-site"), 403U);
+    EXPECT_EQ(with("same-site"), 403U);
+    EXPECT_EQ(with("same-origin"), 200U);
+    EXPECT_EQ(with("none"), 200U);
+    for (const auto& [name, value] : get("/metrics", Door::kTcp).headers) {
+        EXPECT_FALSE(name.starts_with("Access-Control")) << name << value;
+    }
+}
+
+TEST_F(ApiTest, TokenIsAskedForOverTcpOnly) {
+    rules.token = "s3cret";
+    const auto with = [&](std::string_view authorization) {
+        return get("/metrics", Door::kTcp, {{"Host", "localhost"}, {"Authorization", authorization}}).status;
+    };
+    EXPECT_EQ(with("Bearer s3cret"), 200U);
+    EXPECT_EQ(with("bearer s3cret"), 200U);
+    for (const auto* wrong :
+         {"", "Bearer", "Bearer ", "Bearer s3cre", "Bearer s3crets", "Bearer S3CRET", "Basic s3cret", "s3cret"}) {
+        EXPECT_EQ(with(wrong), 401U) << wrong;
+    }
+    EXPECT_EQ(get("/metrics", Door::kTcp).status, 401U);
+    EXPECT_EQ(get("/metrics", Door::kControl).status, 200U);
+}
+
+TEST_F(ApiTest, OnlyReadingIsPossible) {
+    for (const auto* method : {"POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "get", ""}) {
+        const auto response = get("/metrics", Door::kTcp, kLocal, method);
+        EXPECT_EQ(response.status, 405U) << method;
+        EXPECT_EQ(response.headers.front(), std::pair(std::string_view("Allow"), std::string("GET, HEAD")));
+    }
+    EXPECT_EQ(get("/metrics", Door::kTcp, kLocal, "HEAD").status, 200U);
+}
+
+TEST_F(ApiTest, UnknownPathsAre404) {
+    for (const auto* target : {"/", "", "/metric", "/metrics/", "*", "http://localhost/metrics", "//metrics", "/v1"}) {
+        EXPECT_EQ(get(target).status, 404U) << target;
+    }
+    for (const auto* target : {"/v1/", "/v1/windows/latest", "/v1/windows/", "/v1/windows/latest/", "/v1/status/x",
+                               "/v1/windows/latest/report/x", "/v1/windows/../../etc/passwd/profile",
+                               "/v1/windows/20260131T120509Z/report"}) {
+        const auto response = get(target);
+        EXPECT_EQ(response.status, 404U) << target;
+        EXPECT_TRUE(boost::json::parse(response.content()).as_object().contains("error")) << target;
+    }
+}
+
+TEST_F(ApiTest, WindowsNewestFirst) {
+    const auto all = get_json("/v1/windows");
+    EXPECT_EQ(all.at("total").to_number<int>(), 3);
+    const auto& list = all.at("windows").as_array();
+    ASSERT_EQ(list.size(), 3U);
+    const auto& newest = list[0].as_object();
+    EXPECT_EQ(newest.at("id").as_string(), "20260131T120503Z");
+    EXPECT_EQ(newest.at("end").as_string(), "1970-01-01T00:16:43.000Z");
+    EXPECT_DOUBLE_EQ(newest.at("duration_seconds").to_number<double>(), 60);
+    EXPECT_EQ(newest.at("samples").to_number<int>(), 10);
+    EXPECT_EQ(newest.at("lost").to_number<int>(), 2);
+    EXPECT_TRUE(newest.at("stored").as_bool());
+    EXPECT_EQ(get_json("/v1/windows?limit=1").at("windows").as_array().size(), 1U);
+    for (const auto* bad :
+         {"?limit=x", "?limit=-1", "?limit=99999999999999999999", "?limit=", "?size=1", "?a&limit=1"}) {
+        EXPECT_EQ(get(std::string("/v1/windows") + bad).status, 400U) << bad;
+    }
+}
+
+TEST_F(ApiTest, ReportsInBothForms) {
+    const auto text = get("/v1/windows/latest/report");
+    EXPECT_EQ(text.status, 200U);
+    EXPECT_EQ(text.content_type, "text/plain; charset=utf-8");
+    EXPECT_THAT(std::string(text.content()), HasSubstr("spin_here"));
+    const auto json = get_json("/v1/windows/20260131T120502Z/report?format=json");
+    EXPECT_EQ(json.at("id").as_string(), "20260131T120502Z");
+    EXPECT_EQ(json.at("events").as_array().at(0).at("functions").as_array().at(0).at("symbol").as_string(),
+              "spin_here");
+    EXPECT_EQ(get("/v1/windows/latest/report?format=text&top=3&width=80&idle=true").status, 200U);
+    for (const auto* bad : {"format=xml", "top=x", "width=99999", "idle=maybe", "nope=1"}) {
+        const auto response = get(std::string("/v1/windows/latest/report?") + bad);
+        EXPECT_EQ(response.status, 400U) << bad;
+        EXPECT_EQ(response.content_type, "application/json");
+    }
+}
+
+TEST_F(ApiTest, ProfileIsWhatTheStoreHolds) {
+    const auto response = get("/v1/windows/20260131T120501Z/profile");
+    EXPECT_EQ(response.content_type, "application/vnd.perfvigil.profile");
+    const auto profile = analyzer::decode_profile(std::as_bytes(std::span(response.content())));
+    ASSERT_TRUE(profile);
+    EXPECT_EQ(profile->id, "20260131T120501Z");
+    EXPECT_EQ(get("/v1/windows/20260131T120501Z/profile?x=1").status, 400U);
+}
+
+TEST_F(ApiTest, WhatTheStoreCannotGiveIsSaid) {
+    source.profiles.erase("20260131T120501Z");
+    EXPECT_EQ(get("/v1/windows/20260131T120501Z/report").status, 404U);
+    source.profiles["20260131T120502Z"] = {std::byte{1}, std::byte{2}};
+    const auto damaged = get("/v1/windows/20260131T120502Z/report");
+    EXPECT_EQ(damaged.status, 500U);
+    EXPECT_THAT(std::string(damaged.content()), HasSubstr("the stored profile cannot be read"));
+    source.windows = std::make_shared<const Catalog>();
+    EXPECT_THAT(std::string(get("/v1/windows/latest/report").content()), HasSubstr("no window is complete yet"));
+    EXPECT_EQ(get("/v1/windows/latest/report").status, 404U);
+}
+
+TEST_F(ApiTest, ForeignBytesComeBackEscaped) {
+    const auto response = get("/v1/windows?\x1b[2J\xff=1");
+    EXPECT_EQ(response.status, 400U);
+    EXPECT_EQ(std::string(response.content()).find_first_of("\x1b\xff"), std::string::npos);
+}
+
+TEST(WindowIdTest, HasOneForm) {
+    EXPECT_TRUE(is_window_id("20260131T120500Z"));
+    EXPECT_TRUE(is_window_id("20260131T120500Z-2"));
+    EXPECT_TRUE(is_window_id("20260131T120500Z-12345"));
+    for (const auto* bad :
+         {"", "latest", "20260131T120500", "20260131t120500Z", "20260131T120500Z-", "20260131T12050xZ",
+          "20260131T120500Z-123456", "20260131T120500Z-x", "20260131T120500Z/..", "../../etc/passwd"}) {
+        EXPECT_FALSE(is_window_id(bad)) << bad;
+    }
+}
+
+}  // namespace
+}  // namespace perfvigil::daemon::api

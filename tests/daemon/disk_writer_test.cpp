@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/disk_writer.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <mutex>
+
+#include "tests/support/daemon_files.hpp"
+#include "tests/support/temp_folder.hpp"
+
+namespace perfvigil::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::byte> bytes(std::string_view text) {
+    const auto view = std::as_bytes(std::span(text));
+    return {view.begin(), view.end()};
+}
+
+class DiskWriterTest : public testing::Test {
+protected:
+    std::unique_ptr<DiskWriter> writer(std::uint64_t budget = 1U << 20, DiskWriter::Limits limits = {}) {
+        return std::make_unique<DiskWriter>(
+            dir, budget,
+            [this](const std::optional<Error>& error) {
+                const std::lock_guard lock(mutex);
+                said.push_back(error ? error->message : "well");
+            },
+            limits);
+    }
+    // A whole capture of this content.
+    static void write_whole(DiskWriter& disk, const std::string& name, std::string_view content) {
+        const auto file = disk.create(name);
+        ASSERT_TRUE(file->append(bytes(content)));
+        ASSERT_TRUE(file->commit());
+    }
+    std::vector<std::string> files() const {
+        std::vector<std::string> names;
+        for (const auto& entry : fs::directory_iterator(dir)) names.push_back(entry.path().filename());
+        std::ranges::sort(names);
+        return names;
+    }
+
+    test::TempFolder folder;
+    std::string dir = folder / "captures";
+    std::mutex mutex;
+    std::vector<std::string> said;
+};
+
+TEST_F(DiskWriterTest, WritesInOrderAndRenamesWhenWhole) {
+    {
+        const auto disk = writer();
+        const auto file = disk->create("a.perf.data");
+        EXPECT_EQ(file->path(), dir + "/a.perf.data");
+        ASSERT_TRUE(file->append(bytes("HEAD....")));
+        ASSERT_TRUE(file->append(bytes("body")));
+        ASSERT_TRUE(file->write_at(4, bytes("size")));
+        ASSERT_TRUE(file->commit());
+    }
+    EXPECT_EQ(test::slurp(dir + "/a.perf.data"), "HEADsizebody");
+    EXPECT_THAT(files(), ElementsAre("a.perf.data"));
+    EXPECT_THAT(said, ElementsAre("well"));
+}
+
+TEST_F(DiskWriterTest, AFileWithoutCommitKeepsItsTemporaryName) {
+    {
+        const auto disk = writer();
+        ASSERT_TRUE(disk->create("a.perf.data")->append(bytes("half")));
+    }
+    EXPECT_THAT(files(), ElementsAre("a.perf.data.partial"));
+    EXPECT_EQ(test::slurp(dir + "/a.perf.data.partial"), "half");
+}
+
+TEST_F(DiskWriterTest, TheOldestGoOverTheBudget) {
+    fs::create_directories(dir);
+    test::spill(dir + "/0.perf.data.partial", std::string(100, 'x'));  // of a killed daemon
+    test::spill(dir + "/notes.txt", std::string(1000, 'x'));
+    {
+        const auto disk = writer(250);
+        write_whole(*disk, "1.perf.data", std::string(100, 'a'));
+        write_whole(*disk, "2.perf.data", std::string(100, 'b'));
+        write_whole(*disk, "3.perf.data", std::string(100, 'c'));
+    }
+    EXPECT_THAT(files(), ElementsAre("2.perf.data", "3.perf.data", "notes.txt"));
+    {
+        const auto disk = writer(10);
+        write_whole(*disk, "4.perf.data", std::string(100, 'd'));
+    }
+    EXPECT_THAT(files(), ElementsAre("4.perf.data", "notes.txt")) << "the newest stays, however small the budget";
+}
+
+TEST_F(DiskWriterTest, ARefusingDiskIsReportedAndShownToTheSampler) {
+    test::spill(dir, "a file where the folder should be");
+    {
+        const auto disk = writer();
+        const auto file = disk->create("a.perf.data");
+        // The thread finds out on its own time; then every call says so.
+        Result<void> appended;
+        while (appended) appended = file->append(bytes("x"));
+        EXPECT_THAT(appended.error().message, HasSubstr(dir));
+        EXPECT_FALSE(file->commit());
+        EXPECT_EQ(disk->abandoned_files(), 1U);
+    }
+    ASSERT_EQ(said.size(), 1U);
+    EXPECT_THAT(said[0], HasSubstr(dir));
+}
+
+TEST_F(DiskWriterTest, WhatWaitsIsBounded) {
+    const auto disk = writer(1U << 20, {.waiting_bytes = 100, .waiting_operations = 16});
+    const auto file = disk->create("a.perf.data");
+    const auto refused = file->append(bytes(std::string(101, 'x')));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::kBusy);
+    EXPECT_THAT(refused.error().message, HasSubstr("too slow"));
+}
+
+}  // namespace
+}  // namespace perfvigil::daemon

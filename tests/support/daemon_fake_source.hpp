@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// An api::Source of fixed answers.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/api.hpp"
+
+namespace perfvigil::test {
+
+class FakeSource final : public daemon::api::Source {
+public:
+    std::shared_ptr<const std::string> exposition() override { return metrics; }
+    std::string unhealthy() override { return why_unhealthy; }
+    std::string not_ready() override { return why_not_ready; }
+    std::string status_json() override { return "{\"state\":\"recording\"}\n"; }
+    std::shared_ptr<const daemon::Catalog> catalog() override { return windows; }
+    Result<std::vector<std::byte>> encoded_profile(const daemon::Window& window) override {
+        const auto found = profiles.find(window.info.id);
+        if (found == profiles.end()) return fail(ErrorCode::kNotFound, window.info.id + ": removed");
+        return found->second;
+    }
+
+    // A completed window with these encoded bytes.
+    void add(daemon::WindowInfo info, std::vector<std::byte> bytes) {
+        auto next = *windows;
+        profiles[info.id] = std::move(bytes);
+        next.push_back(std::make_shared<daemon::Window>(daemon::Window{std::move(info), nullptr}));
+        windows = std::make_shared<const daemon::Catalog>(std::move(next));
+    }
+
+    std::shared_ptr<const std::string> metrics = std::make_shared<const std::string>("up 1\n");
+    std::string why_unhealthy;
+    std::string why_not_ready;
+    std::shared_ptr<const daemon::Catalog> windows = std::make_shared<const daemon::Catalog>();
+    std::map<std::string, std::vector<std::byte>> profiles;
+};
+
+}  // namespace perfvigil::test
