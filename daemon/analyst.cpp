@@ -32,10 +32,9 @@ MetricsOptions metrics_options(const config::MetricsOptions& options) {
     return made;
 }
 
-// Lost ones included: the kernel worked for those too.
 std::uint64_t samples_of(const analyzer::Slice& slice) {
     std::uint64_t sum = 0;
-    for (const auto& total : slice.totals) sum += total.samples + total.lost;
+    for (const auto& total : slice.totals) sum += total.samples;
     return sum;
 }
 
@@ -106,6 +105,7 @@ void Analyst::take(SliceParcel parcel) {
     const auto hotspots = builder_->add(slice);
     metrics_.add_slice(slice, hotspots, *events_, parts_.board.metrics.newest_served());
     samples_ += samples_of(slice);
+    // The kernel worked for the lost ones too.
     if (!parts_.replay) samples_taken_ += samples_of(slice) + lost_of(slice);
     last_end_ = slice.wall_end;
     const bool complete = windows_.add(slice.wall_end, length);
@@ -225,7 +225,8 @@ DaemonNumbers Analyst::numbers(const SliceParcel* parcel, Nanoseconds spent) {
     if (parcel != nullptr) {
         made.session = parcel->counters;
         if (parcel->tuning) made.sampling_frequency = parcel->tuning->frequency;
-        const auto used = cpu_budget_.use(made.overhead, parcel->slice->cpus.size(), parts_.clock.monotonic());
+        const auto used =
+            cpu_budget_.use(made.overhead, std::max<std::size_t>(parts_.host.cpus_online, 1), parts_.clock.monotonic());
         made.budgets.push_back({"cpu", used, budget_.cpu});
     }
     made.budgets.push_back({"store", static_cast<double>(store_.profile_bytes()), static_cast<double>(store_limit_)});
