@@ -29,7 +29,7 @@ TEST(SpscQueueTest, DestroysWhatWasTaken) {
     auto tracked = std::make_shared<int>(1);
     SpscQueue<std::shared_ptr<int>> queue(4);
     EXPECT_TRUE(queue.try_push(std::shared_ptr<int>(tracked)));
-    queue.try_pop();
+    EXPECT_TRUE(queue.try_pop().has_value());
     EXPECT_EQ(tracked.use_count(), 1);
 }
 
