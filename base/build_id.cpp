@@ -21,9 +21,7 @@ std::optional<BuildId> BuildId::from_hex(std::string_view hex) {
     return BuildId(Bytes(bytes).first(hex.size() / 2));
 }
 
-std::string BuildId::hex() const {
-    return to_hex(bytes());
-}
+std::string BuildId::hex() const { return to_hex(bytes()); }
 
 std::size_t hash_value(const BuildId& id) noexcept {
     return std::hash<std::string_view>{}({reinterpret_cast<const char*>(id.bytes_.data()), id.size_});

@@ -24,10 +24,14 @@ enum class Endian : std::uint8_t { kNative, kSwapped };
 
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr T byte_swap(T value) {
-    if constexpr (sizeof(T) == 1) return value;
-    else if constexpr (sizeof(T) == 2) return __builtin_bswap16(value);
-    else if constexpr (sizeof(T) == 4) return __builtin_bswap32(value);
-    else return __builtin_bswap64(value);
+    if constexpr (sizeof(T) == 1)
+        return value;
+    else if constexpr (sizeof(T) == 2)
+        return __builtin_bswap16(value);
+    else if constexpr (sizeof(T) == 4)
+        return __builtin_bswap32(value);
+    else
+        return __builtin_bswap64(value);
 }
 
 class ByteReader {

@@ -6,9 +6,7 @@
 
 namespace perfvigil {
 
-Error Error::at(std::string_view where) const& {
-    return Error(*this).at(where);
-}
+Error Error::at(std::string_view where) const& { return Error(*this).at(where); }
 
 Error Error::at(std::string_view where) && {
     message.insert(0, std::string(where) + ": ");

@@ -40,9 +40,7 @@ using Result = std::expected<T, Error>;
 [[nodiscard]] inline std::unexpected<Error> fail(ErrorCode code, std::string message) {
     return std::unexpected(Error{code, 0, std::move(message)});
 }
-[[nodiscard]] inline std::unexpected<Error> fail(Error error) {
-    return std::unexpected(std::move(error));
-}
+[[nodiscard]] inline std::unexpected<Error> fail(Error error) { return std::unexpected(std::move(error)); }
 [[nodiscard]] std::unexpected<Error> fail_errno(int error_number, std::string_view what);
 
 }  // namespace perfvigil

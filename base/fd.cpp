@@ -38,7 +38,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
 }
 
 Result<MappedFile> MappedFile::map(int fd) {
-    struct stat st {};
+    struct stat st{};
     if (::fstat(fd, &st) != 0) return fail_errno(errno, "fstat");
     MappedFile file;
     if (st.st_size == 0) return file;

@@ -18,9 +18,9 @@ struct StrongId {
     friend std::size_t hash_value(const StrongId& id) noexcept { return std::hash<Rep>{}(id.value); }
 };
 
-using Pid = StrongId<struct PidTag, std::int32_t>;      // thread group id, in the recorder's pid namespace
-using Tid = StrongId<struct TidTag, std::int32_t>;      // thread id, same namespace
-using CpuId = StrongId<struct CpuTag, std::uint32_t>;   // logical CPU number
+using Pid = StrongId<struct PidTag, std::int32_t>;           // thread group id, in the recorder's pid namespace
+using Tid = StrongId<struct TidTag, std::int32_t>;           // thread id, same namespace
+using CpuId = StrongId<struct CpuTag, std::uint32_t>;        // logical CPU number
 using EventId = StrongId<struct EventIdTag, std::uint64_t>;  // the kernel's id of one opened event (PERF_FORMAT_ID)
 using CgroupId = StrongId<struct CgroupTag, std::uint64_t>;  // cgroup inode (PERF_SAMPLE_CGROUP)
 

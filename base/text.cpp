@@ -92,9 +92,7 @@ std::string escape(std::string_view foreign) {
     return out;
 }
 
-std::string_view base_name(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
-}
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 std::uint64_t stable_hash(std::string_view text) {
     std::uint64_t hash = 0xcbf29ce484222325U;

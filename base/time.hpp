@@ -27,9 +27,7 @@ using WallTime = std::chrono::sys_time<Nanoseconds>;
 [[nodiscard]] constexpr std::uint64_t to_ns(MonotonicTime t) {
     return static_cast<std::uint64_t>(t.time_since_epoch().count());
 }
-[[nodiscard]] constexpr double to_seconds(Nanoseconds d) {
-    return std::chrono::duration<double>(d).count();
-}
+[[nodiscard]] constexpr double to_seconds(Nanoseconds d) { return std::chrono::duration<double>(d).count(); }
 
 class Clock {
 public:

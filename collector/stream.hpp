@@ -47,7 +47,7 @@ struct CpuTimes {
 struct Cut {
     MonotonicTime time{};
     WallTime wall{};
-    std::vector<CpuTimes> cpu_times;  // read right after the counters; empty where unknown
+    std::vector<CpuTimes> cpu_times;   // read right after the counters; empty where unknown
     std::uint64_t lost_side_band = 0;  // side-band records lost since the previous cut: maps may be wrong
     bool clock_stepped = false;        // wall time jumped or the machine was suspended since the previous cut
     bool last = false;                 // the recording ends here

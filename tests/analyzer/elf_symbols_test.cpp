@@ -246,7 +246,9 @@ void expect_as_nm_says(const std::string& file, const std::string& options, std:
     EXPECT_GE(compared, at_least);
 }
 
-TEST(ElfSymbols, OfThisProgramAreThoseOfNm) { expect_as_nm_says(std::filesystem::read_symlink("/proc/self/exe"), "", 1000); }
+TEST(ElfSymbols, OfThisProgramAreThoseOfNm) {
+    expect_as_nm_says(std::filesystem::read_symlink("/proc/self/exe"), "", 1000);
+}
 
 TEST(ElfSymbols, OfTheCLibraryAreThoseOfNm) {
     // Stripped: the dynamic symbols alone.

@@ -9,9 +9,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-WallTime wall(Nanoseconds since_epoch) {
-    return WallTime(since_epoch);
-}
+WallTime wall(Nanoseconds since_epoch) { return WallTime(since_epoch); }
 
 // Ends of windows (in seconds) when slices of `slice` end at these times.
 std::vector<std::int64_t> window_ends(WindowClock& clock, const std::vector<Nanoseconds>& ends, Nanoseconds slice) {
