@@ -149,6 +149,8 @@ private:
             fmt::print(stderr, "perfvigil: degraded: {}: {}{}{}\n", degraded.reason, escape(degraded.detail),
                        degraded.remedy.empty() ? "" : "; ", escape(degraded.remedy));
         }
+        // Before anything is built on it: what the host was at the start belongs to the facts.
+        if (auto started = session_->start(); !started) return started;
         host_ = session_->host();
         host_.command_line = own_command_line();
         host_.text_ranges = analyzer::kernel_text_ranges(names_.symbolizer().kernel_symbols());
@@ -166,7 +168,6 @@ private:
     }
 
     Result<void> record(const SignalFd& signals, Sink& sink) {
-        if (auto started = session_->start(); !started) return started;
         if (child_) {
             if (auto released = child_->release(); !released) return released;
         }

@@ -49,6 +49,8 @@ struct RecordingSession::State {
     std::vector<Degraded> degraded;
     SessionCounters counters;
     mutable HostFacts host;
+    EventKernel* kernel = nullptr;
+    const Clock* clock = nullptr;
     std::unique_ptr<RecordingLoop> loop;  // last: closes first
 };
 
@@ -63,6 +65,8 @@ Result<std::unique_ptr<RecordingSession>> RecordingSession::open(RecordingOption
                                                                  EventKernel& kernel) {
     if (auto valid = check(options); !valid) return fail(std::move(valid.error()));
     auto state = std::make_unique<State>();
+    state->kernel = &kernel;
+    state->clock = &clock;
     auto cpus = choose_cpus(kernel, options, state->degraded);
     if (!cpus) return fail(std::move(cpus.error()));
     auto threads = list_threads(kernel.proc_root(), options.target);
@@ -89,7 +93,11 @@ Result<std::unique_ptr<RecordingSession>> RecordingSession::open(RecordingOption
     return std::unique_ptr<RecordingSession>(new RecordingSession(std::move(state)));
 }
 
-Result<void> RecordingSession::start() { return state_->loop->start(); }
+Result<void> RecordingSession::start() {
+    // The first slice's share of /proc/stat is counted from here.
+    state_->host.cpu_times = {{state_->clock->monotonic(), state_->kernel->cpu_times()}};
+    return state_->loop->start();
+}
 
 const EventTable& RecordingSession::events() const { return state_->table; }
 

@@ -80,6 +80,7 @@ public:
     [[nodiscard]] const std::vector<Degraded>& degraded() const;
     [[nodiscard]] const std::vector<CpuId>& cpus() const;  // recorded now
     [[nodiscard]] const SessionCounters& counters() const;
+    // cpu_times holds /proc/stat as of start().
     [[nodiscard]] const HostFacts& host() const;
 
 private:

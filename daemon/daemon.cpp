@@ -113,7 +113,9 @@ private:
         board_.degraded.set("symbols", names_->symbolizer.degraded());
         if (source_.session == nullptr) return {};
         board_.degraded.set("session", source_.session->degraded());
-        return source_.session->start();
+        if (auto started = source_.session->start(); !started) return started;
+        source_.host.cpu_times = source_.session->host().cpu_times;
+        return {};
     }
 
     // Before anything is recorded: it keeps one CPU busy for a moment.

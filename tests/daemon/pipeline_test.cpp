@@ -165,7 +165,6 @@ TEST_F(PipelineTest, MetricsAndStatusFollowTheSlices) {
     EXPECT_EQ(status.capture_bytes, 7U);
     ASSERT_FALSE(status.events.empty());
     EXPECT_THAT(status.cpus, ElementsAre(CpuId{0}, CpuId{1}));
-    EXPECT_GT(status.profile_bytes, 0U);
     ASSERT_TRUE(status.last_slice_end);
 }
 

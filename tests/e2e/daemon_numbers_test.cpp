@@ -228,8 +228,8 @@ TEST_F(DaemonNumbers, CaptureFilesFollowEachOtherWithoutAGap) {
             // The first second is the loads' start.
             if (gap >= 2 * kPeriod && times[i] > times.front() + 1) excess += gap - kPeriod;
         }
-        // Only what the hypervisor took may be missing; it tells in steps of 10 ms.
-        EXPECT_LE(excess, stolen_while + 0.02) << "cpu " << cpu;
+        // Only what the hypervisor took may be missing; it does not tell all of it, and in steps of 10 ms.
+        EXPECT_LE(excess, stolen_while + 0.01 * (times.back() - times.front())) << "cpu " << cpu;
     }
 }
 

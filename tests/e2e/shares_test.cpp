@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analyzer/ledger.hpp"
+#include "collector/blocked_child.hpp"
 #include "tests/support/client.hpp"
 #include "tests/support/daemon_process.hpp"
 #include "tests/support/report_view.hpp"
@@ -53,7 +54,7 @@ TEST(Shares, OfACommandAndItsExitCode) {
 
     Client failing(PERFVIGIL_BIN, {"record", "-o", folder / "f.perf.data", "--", "sh", "-c", "exit 7"});
     (void)failing.output();
-    EXPECT_EQ(failing.exit_status(), 7);
+    EXPECT_EQ(collector::exit_code_of(failing.exit_status()), 7);
 }
 
 TEST(Shares, OfTheWholeHost) {
