@@ -89,7 +89,9 @@ void expect_agreement(const std::string& file, std::string_view event) {
     for (const auto& row : theirs.rows) {
         if (has_debug_file(row.dso)) continue;
         if (++compared > 20) break;
-        const auto found = counts.find({row.dso, row.symbol});
+        // Of two names at one address perf 6.1 shows the last (__pi_memcpy), we show the plain one.
+        const auto symbol = row.symbol.starts_with("__pi_") ? row.symbol.substr(5) : row.symbol;
+        const auto found = counts.find({row.dso, symbol});
         EXPECT_EQ(found == counts.end() ? 0 : found->second, row.samples) << row.dso << " " << row.symbol;
     }
 }
