@@ -59,7 +59,10 @@ TEST(SymbolsKallsyms, NameSamplesAsPerfDoes) {
         const auto ours = symbols->find(RuntimeAddress{*address});
         ASSERT_TRUE(ours) << hex_address(*address) << ' ' << theirs;
         if (ours->name == theirs) continue;
-        // Only one difference is allowed: another name of the same address (perf 6.1 takes the last one in kallsyms).
+        // A return address right behind a function lies in the padding of the next one, which perf shows by its own
+        // name.
+        if (theirs == "__pfx_" + std::string(ours->name)) continue;
+        // Else only another name of the same address (perf 6.1 takes the last one in kallsyms).
         const auto [from, to] = names.equal_range(ours->start.value);
         const bool alias = std::any_of(from, to, [&](const auto& entry) { return entry.second == theirs; });
         EXPECT_TRUE(alias) << hex_address(*address) << " perf: " << theirs << ", ours: " << ours->name;
