@@ -54,9 +54,11 @@ protected:
 
 TEST_F(DaemonNumbers, LossOfAReaderThatWasStoppedForThreeSeconds) {
     if (collector::online_cpus().value().size() < 2) GTEST_SKIP() << "needs a CPU beside the daemon's";
+    // Busy from before the first tick: an idle CPU may write no samples, and that is not loss.
+    const Client spin("spin", {"90", "1"});
+    std::this_thread::sleep_for(1s);
     daemon.start({.frequency = "5000Hz", .recording = ", rings: {samples: 64KiB}"});
     ASSERT_TRUE(daemon.wait_ready()) << daemon.log();
-    const Client spin("spin", {"60", "1"});
     std::this_thread::sleep_for(1s);
     daemon.signal(SIGSTOP);
     std::this_thread::sleep_for(3s);
@@ -67,6 +69,7 @@ TEST_F(DaemonNumbers, LossOfAReaderThatWasStoppedForThreeSeconds) {
     double samples = 0;
     double lost = 0;
     double stolen = 0;
+    bool warned = false;
     for (const auto& report : reports()) {
         const auto cpu = report.cpu(1);
         if (cpu.lost == 0) continue;  // the windows that the loss fell into
@@ -74,8 +77,9 @@ TEST_F(DaemonNumbers, LossOfAReaderThatWasStoppedForThreeSeconds) {
         samples += static_cast<double>(cpu.samples);
         lost += static_cast<double>(cpu.lost);
         stolen += report.ledger(1, "stolen") * 5000;
-        EXPECT_FALSE(report.root().at("warnings").as_array().empty());
+        warned = warned || !report.root().at("warnings").as_array().empty();
     }
+    EXPECT_TRUE(warned);
     EXPECT_GT(lost, 0.5 * 3 * 5000);
     EXPECT_NEAR(due - samples, lost, 0.01 * due + stolen);
 }

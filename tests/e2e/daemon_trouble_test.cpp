@@ -40,7 +40,8 @@ protected:
     // Reasons in /v1/status.
     std::vector<std::string> degraded() const {
         std::vector<std::string> reasons;
-        for (const auto& one : daemon.get_json("/v1/status").at("degraded").as_array()) {
+        const auto status = daemon.get_json("/v1/status");
+        for (const auto& one : status.at("degraded").as_array()) {
             reasons.emplace_back(one.at("reason").as_string());
         }
         return reasons;
