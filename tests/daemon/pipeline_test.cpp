@@ -196,6 +196,7 @@ TEST_F(PipelineTest, AReplayWaitsForTheAnalyst) {
     });
     record(kSlices);
     while (board.slices.load() < kSlices) std::this_thread::yield();
+    EXPECT_EQ(board.slices.load(), kSlices) << "each slice once, none dropped";
 }
 
 TEST_F(PipelineTest, WindowsAreNamedByTheirEnd) {
