@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analyzer/ledger.hpp"
 #include "analyzer/slice.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
+#include "base/ids.hpp"
 #include "collector/degraded.hpp"
 
 namespace perfvigil::analyzer {
@@ -29,6 +31,10 @@ struct ProfileEvent {
     std::uint64_t idle_weight = 0;
     std::uint64_t lost = 0;
     bool lost_is_shared = false;
+    // Of the event before Profile::filter was applied; 0 where there is no filter. Shares in a filtered report are of
+    // what the filter left, and it says how much of the whole that is.
+    std::uint64_t whole_samples = 0;
+    std::uint64_t whole_weight = 0;
 
     friend bool operator==(const ProfileEvent&, const ProfileEvent&) = default;
 };
@@ -53,6 +59,11 @@ struct ProfileContext {
     std::string comm;
     std::string unit;       // systemd unit of the cgroup path; empty where there is none
     std::string container;  // short id; empty
+    // Only where a file's analysis was asked to tell them apart; windows never are, and the store does not keep them.
+    std::optional<Pid> pid{};
+    std::optional<Tid> tid{};
+    std::optional<CpuId> cpu{};
+
     friend bool operator==(const ProfileContext&, const ProfileContext&) = default;
 };
 
@@ -102,6 +113,12 @@ struct BrokenStacks {
     friend bool operator==(const BrokenStacks&, const BrokenStacks&) = default;
 };
 
+struct ProfileFact {
+    std::string name;
+    std::string value;
+    friend bool operator==(const ProfileFact&, const ProfileFact&) = default;
+};
+
 struct ProfileHost {
     std::string hostname;
     std::string os_release;
@@ -109,6 +126,10 @@ struct ProfileHost {
     std::string cpu_description;
     std::string recorder;  // "perfvigil 0.1.0"
     std::uint32_t cpus_online = 0;
+    // What observations judge by; empty where the recording does not say.
+    std::string kernel_command_line{};
+    std::vector<ProfileFact> vulnerabilities{};  // "spec_rstack_overflow": /sys/devices/system/cpu/vulnerabilities
+    std::vector<ProfileFact> kernel_config{};    // "CONFIG_KASAN": "y"; debugging and hardening options only
     friend bool operator==(const ProfileHost&, const ProfileHost&) = default;
 };
 
@@ -131,6 +152,8 @@ struct Profile {
     std::vector<std::string> notes;     // what the daemon did: rate changes, captures alongside …
     bool partial = false;               // closed early or late: clock step, suspend, shutdown
     bool maps_suspect = false;
+    bool rounded = false;  // made from a printed report: flat, and no finer than its percentages
+    std::string filter;    // what the samples were selected by, as on the command line; empty: nothing was left out
 
     friend bool operator==(const Profile&, const Profile&) = default;
 };

@@ -382,7 +382,9 @@ Profile ProfileBuilder::build(const collector::HostFacts& host, std::string id) 
                     .architecture = host.architecture,
                     .cpu_description = host.cpu_description,
                     .recorder = host.version,
-                    .cpus_online = host.cpus_online};
+                    .cpus_online = host.cpus_online,
+                    .kernel_command_line = host.kernel_command_line};
+    for (const auto& [name, value] : host.vulnerabilities) profile.host.vulnerabilities.push_back({name, value});
     (void)state.event_number({});
     profile.events = state.totals;
     for (std::size_t i = 0; i < state.broken.size(); ++i) {

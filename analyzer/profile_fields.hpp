@@ -8,6 +8,12 @@
 namespace perfvigil::analyzer {
 
 template <class Archive>
+void fields(Archive& a, typename Archive::template Ref<ProfileFact> fact) {
+    a.text(1, fact.name);
+    a.text(2, fact.value);
+}
+
+template <class Archive>
 void fields(Archive& a, typename Archive::template Ref<ProfileHost> host) {
     a.text(1, host.hostname);
     a.text(2, host.os_release);
@@ -15,6 +21,9 @@ void fields(Archive& a, typename Archive::template Ref<ProfileHost> host) {
     a.text(4, host.cpu_description);
     a.text(5, host.recorder);
     a.number(6, host.cpus_online);
+    a.text(7, host.kernel_command_line);
+    a.messages(8, host.vulnerabilities);
+    a.messages(9, host.kernel_config);
 }
 
 template <class Archive>
@@ -30,6 +39,8 @@ void fields(Archive& a, typename Archive::template Ref<ProfileEvent> event) {
     a.number(9, event.idle_weight);
     a.number(10, event.lost);
     a.flag(11, event.lost_is_shared);
+    a.number(12, event.whole_samples);
+    a.number(13, event.whole_weight);
 }
 
 template <class Archive>
@@ -163,6 +174,8 @@ void fields(Archive& a, typename Archive::template Ref<Profile> profile) {
     a.texts(27, profile.notes);
     a.flag(28, profile.partial);
     a.flag(29, profile.maps_suspect);
+    a.flag(30, profile.rounded);
+    a.text(31, profile.filter);
 }
 
 // Functions and stacks as the columns of docs/profile.proto.

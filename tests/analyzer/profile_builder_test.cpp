@@ -175,7 +175,7 @@ TEST_F(ProfileBuilderTest, ContextsMergeByNameUnitAndContainer) {
     (void)builder.add(slice);
     const Profile profile = builder.build(host, "id");
     ASSERT_EQ(profile.contexts.size(), 3U);
-    EXPECT_EQ(profile.contexts[0], (ProfileContext{"a", "x.service", ""}));
+    EXPECT_EQ(profile.contexts[0], (ProfileContext{.comm = "a", .unit = "x.service", .container = ""}));
     ASSERT_EQ(profile.samples.size(), 3U);
     EXPECT_EQ(profile.samples[0].samples, 2U);
 }

@@ -27,7 +27,7 @@ inline analyzer::Profile small_profile(const std::string& id, std::int64_t end_s
     profile.events.push_back(event);
     profile.functions.push_back({"spin_here", "/usr/bin/spin", false, analyzer::UnknownReason::kNone});
     profile.stacks.push_back({{0}, 0});
-    profile.contexts.push_back({"spin", "spin.service", ""});
+    profile.contexts.push_back({.comm = "spin", .unit = "spin.service", .container = ""});
     analyzer::ProfileSample sample;
     sample.samples = samples;
     sample.weight = event.weight;

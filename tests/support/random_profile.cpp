@@ -88,7 +88,10 @@ Profile random_profile(std::mt19937_64& source) {
     p.start = WallTime(r.time());
     p.end = WallTime(r.time());
     p.duration = r.time();
-    p.host = {r.text(), r.text(), r.text(), r.text(), r.text(), r.number32()};
+    const auto facts = [&] { return r.list(3, [&] { return analyzer::ProfileFact{r.text(), r.text()}; }); };
+    p.host = {r.text(), r.text(), r.text(), r.text(), r.text(), r.number32(), r.text(), facts(), facts()};
+    p.rounded = r.coin();
+    p.filter = r.text();
     p.events = r.list(4, [&] {
         return analyzer::ProfileEvent{.name = r.text(),
                                       .unit = static_cast<analyzer::WeightUnit>(r.below(3)),
@@ -100,7 +103,9 @@ Profile random_profile(std::mt19937_64& source) {
                                       .idle_samples = r.number(),
                                       .idle_weight = r.number(),
                                       .lost = r.number(),
-                                      .lost_is_shared = r.coin()};
+                                      .lost_is_shared = r.coin(),
+                                      .whole_samples = r.number(),
+                                      .whole_weight = r.number()};
     });
     p.functions = r.list(20, [&] {
         return analyzer::ProfileFunction{.name = r.text(),
@@ -116,7 +121,8 @@ Profile random_profile(std::mt19937_64& source) {
                                           .flags = static_cast<std::uint8_t>(r.below(256))};
         });
     }
-    p.contexts = r.list(5, [&] { return analyzer::ProfileContext{r.text(), r.text(), r.text()}; });
+    p.contexts =
+        r.list(5, [&] { return analyzer::ProfileContext{.comm = r.text(), .unit = r.text(), .container = r.text()}; });
     if (!p.events.empty() && !p.stacks.empty() && !p.contexts.empty()) {
         p.samples = r.list(40, [&] {
             return analyzer::ProfileSample{.event = index_in(p.events),
