@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <memory>
+#include <optional>
 
 #include <poll.h>
 
@@ -15,14 +17,34 @@
 #include "analyzer/symbols/host_names.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
 #include "collector/blocked_child.hpp"
 #include "collector/capture_writer.hpp"
 #include "collector/recording_session.hpp"
+#include "config/options.hpp"
+#include "config/values.hpp"
 
 namespace perfvigil::cli {
 namespace {
+
+struct RecordCommandOptions {
+    std::string output;  // empty: nothing is kept, the report is printed
+    bool all_cpus = false;
+    std::vector<std::int32_t> pids;
+    std::vector<std::int32_t> tids;
+    config::CpuSelection cpus{.kind = config::CpuSelection::Kind::kAll, .list = {}};
+    std::vector<std::string> command;
+    std::optional<Nanoseconds> duration;
+    std::uint32_t frequency = 99;
+    std::vector<std::string> events;  // empty: cycles and cpu-clock
+    std::optional<std::uint64_t> ring_bytes;
+    std::uint16_t max_stack = 127;
+    bool call_chains = true;
+    int compression = 3;
+    OutputFormat format = OutputFormat::kText;
+};
 
 namespace json = boost::json;
 
@@ -252,8 +274,6 @@ private:
     bool interrupted_ = false;
 };
 
-}  // namespace
-
 int run_record(const RecordCommandOptions& options) {
     Recorder recorder(options, system_clock());
     if (auto recorded = recorder.run(); !recorded) {
@@ -261,6 +281,42 @@ int run_record(const RecordCommandOptions& options) {
     }
     recorder.print();
     return recorder.exit_code();
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, int& exit_code) {
+    const auto shared = std::make_shared<RecordCommandOptions>();
+    auto& options = *shared;
+    auto& command = *app.add_subcommand("record", "Record without a daemon, into a file that perf reads too");
+    command.footer(
+        "Without -p, -t or a command the whole host is recorded (-a). Ends after -d, with the command, or at "
+        "Ctrl-C; what was recorded is kept.\n"
+        "  perfvigil record -o host.perf.data -d 10s\n"
+        "  perfvigil record -o app.perf.data -F 999 -- ./app --input x");
+    add_json(command, options.format);
+    command.add_option("-o,--output", options.output,
+                       "file to write; without it the report is printed and nothing kept");
+    command.add_flag("-a,--all-cpus", options.all_cpus, "the whole host");
+    command.add_option("-p,--pid", options.pids, "processes, with all their threads and later children")
+        ->delimiter(',');
+    command.add_option("-t,--tid", options.tids, "single threads")->delimiter(',');
+    add_value(command, "-C,--cpu", config::CpusFormat{}, options.cpus, "CPUs, like 0-3,8 (default: all online)");
+    add_value(command, "-d,--duration", config::DurationFormat{.min = std::chrono::milliseconds(1)}, options.duration,
+              "how long: 10s, 500ms, 2min");
+    command.add_option("-F,--freq", options.frequency, "samples per second, per event and CPU")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, 100000U));
+    command.add_option("-e,--event", options.events, "events (default: cycles,cpu-clock)")->delimiter(',');
+    add_value(command, "-m,--ring", config::BytesFormat{.min = 4096, .max = 1U << 30}, options.ring_bytes,
+              "ring buffer for samples, per CPU: 512KiB, 4MiB");
+    command.add_option("--max-stack", options.max_stack, "frames per call chain")->capture_default_str();
+    command.add_flag("!--no-call-chains", options.call_chains, "record the sampled instruction only");
+    command.add_option("-z,--compression", options.compression, "zstd level, 0: none")
+        ->capture_default_str()
+        ->check(CLI::Range(0, 19));
+    command.add_option("command", options.command, "program to run and record, after --");
+    command.callback([shared, &exit_code] { exit_code = run_record(*shared); });
 }
 
 }  // namespace perfvigil::cli

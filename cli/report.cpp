@@ -4,26 +4,29 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
+#include <optional>
 
-#include "analyzer/capture_analysis.hpp"
+#include "analyzer/input/load.hpp"
 #include "analyzer/report.hpp"
-#include "base/text.hpp"
+#include "cli/arguments.hpp"
 #include "cli/client.hpp"
 #include "cli/commands.hpp"
-#include "collector/capture_reader.hpp"
 #include "daemon/protocol.hpp"
 
 namespace perfvigil::cli {
 namespace {
 
-Result<analyzer::Profile> profile_of_file(const std::string& path) {
-    auto reader = collector::CaptureReader::open(path);
-    if (!reader) return fail(std::move(reader.error()));
-    return analyzer::analyze_capture(**reader, std::string(base_name(path)), system_clock());
-}
+struct ReportCommandOptions {
+    std::string socket;
+    std::string source = "latest";  // a window's id, "latest", or a capture file ("-": standard input)
+    OutputFormat format = OutputFormat::kText;
+    std::optional<std::size_t> top;  // default: 25 rows as text, everything as JSON
+    bool idle = false;
+};
 
 int report_file(const ReportCommandOptions& options) {
-    const auto profile = profile_of_file(options.source);
+    const auto profile = analyzer::load_profile(options.source, {}, system_clock());
     if (!profile) return complain(profile.error());
     if (options.format == OutputFormat::kJson) {
         fmt::print("{}", report_json(*profile, {.top = options.top.value_or(0)}));
@@ -57,10 +60,24 @@ bool names_a_file(const std::string& source) {
            ::access(source.c_str(), F_OK) == 0;
 }
 
-}  // namespace
-
 int run_report(const ReportCommandOptions& options) {
     return names_a_file(options.source) ? report_file(options) : report_window(options);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int& exit_code) {
+    const auto shared = std::make_shared<ReportCommandOptions>();
+    auto& options = *shared;
+    auto& command = *app.add_subcommand(
+        "report", "Where the CPU time went: of a window of the running daemon, or of a perf.data file");
+    add_socket(command, options.socket);
+    add_json(command, options.format);
+    command.add_option("source", options.source, "'latest', a window's id, or a file ('-': standard input)")
+        ->capture_default_str();
+    command.add_option("--top", options.top, "rows per table; 0: all (default: 25, with --json all)");
+    command.add_flag("--idle", options.idle, "count idle samples in the shares and show their functions");
+    command.callback([shared, &exit_code] { exit_code = run_report(*shared); });
 }
 
 }  // namespace perfvigil::cli

@@ -2,13 +2,21 @@
 #include <fmt/core.h>
 #include <boost/json.hpp>
 
+#include <memory>
+
 #include "base/text.hpp"
+#include "cli/arguments.hpp"
 #include "cli/client.hpp"
 #include "cli/commands.hpp"
 #include "daemon/protocol.hpp"
 
 namespace perfvigil::cli {
 namespace {
+
+struct StatusOptions {
+    std::string socket;
+    OutputFormat format = OutputFormat::kText;
+};
 
 namespace json = boost::json;
 namespace field = protocol::field;
@@ -73,8 +81,6 @@ void print_text(const json::value& status) {
     }
 }
 
-}  // namespace
-
 int run_status(const StatusOptions& options) {
     const auto reply = get(options.socket, std::string(protocol::kStatus));
     if (!reply) return complain(reply.error());
@@ -87,6 +93,17 @@ int run_status(const StatusOptions& options) {
     if (error) return complain({ErrorCode::kInvalid, 0, "the daemon's status is not JSON: " + error.message()});
     print_text(status);
     return kDone;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, int& exit_code) {
+    const auto shared = std::make_shared<StatusOptions>();
+    auto& options = *shared;
+    auto& command = *app.add_subcommand("status", "How the daemon is: state, events, what it has to do without");
+    add_socket(command, options.socket);
+    add_json(command, options.format);
+    command.callback([shared, &exit_code] { exit_code = run_status(*shared); });
 }
 
 }  // namespace perfvigil::cli

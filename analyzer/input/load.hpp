@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Any file that holds a profile, into a Profile: what the commands of perfvigil read. The kind is recognized by
+// content.
+#pragma once
+
+#include <string>
+
+#include "analyzer/profile.hpp"
+#include "base/error.hpp"
+#include "base/time.hpp"
+
+namespace perfvigil::analyzer {
+
+struct LoadOptions {};
+
+// `path` "-": standard input. The error says why nothing in it could be read; what was salvaged is in
+// Profile::warnings.
+[[nodiscard]] Result<Profile> load_profile(const std::string& path, const LoadOptions& options, const Clock& clock);
+
+}  // namespace perfvigil::analyzer
