@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analyzer/ledger.hpp"
+#include "analyzer/ledger_sum.hpp"
 #include "analyzer/profile_tables.hpp"
 #include "analyzer/profile_warnings.hpp"
 
@@ -78,6 +79,7 @@ struct ProfileBuilder::State {
     std::vector<std::uint32_t> numbers;  // of EventIndex; kNone: no sampling event
     std::vector<EventIndex> indices;     // of event numbers
     std::vector<ProfileCpu> cpus;        // by ascending CPU
+    boost::unordered_flat_map<CpuId, LedgerSum> ledgers;
     std::vector<ProfileMoment> moments;
     std::vector<BrokenStacks> broken;  // by the tables' Dso number
     WindowFacts facts;
@@ -317,7 +319,7 @@ void ProfileBuilder::State::add_cpus(const Slice& slice, ProfileMoment& moment) 
         auto at = std::ranges::lower_bound(cpus, cpu.cpu, {}, [](const ProfileCpu& known) { return known.sum.cpu; });
         if (at == cpus.end() || at->sum.cpu != cpu.cpu) at = cpus.insert(at, ProfileCpu{});
         accumulate(at->sum, cpu);
-        at->ledger += moment.cpus.back().ledger;
+        ledgers[cpu.cpu].add(cpu);
     }
 }
 
@@ -393,7 +395,10 @@ Profile ProfileBuilder::build(const collector::HostFacts& host, std::string id) 
     std::erase_if(state.broken, [](const BrokenStacks& row) { return row.samples == 0; });
     profile.broken = std::move(state.broken);
     state.tables.hand_over(profile);
-    for (auto& cpu : state.cpus) cpu.busy = busy_of(cpu.sum);
+    for (auto& cpu : state.cpus) {
+        cpu.busy = busy_of(cpu.sum);
+        cpu.ledger = state.ledgers[cpu.sum.cpu].ledger();
+    }
     profile.cpus = std::move(state.cpus);
     profile.moments = std::move(state.moments);
     profile.partial = state.partial;

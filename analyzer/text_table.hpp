@@ -16,6 +16,7 @@ public:
     TextTable& column(std::string header, Align align);
     void row(std::vector<std::string> cells);  // as many as there are columns
     [[nodiscard]] bool empty() const { return rows_.empty(); }
+    [[nodiscard]] std::size_t size() const { return rows_.size(); }
 
     // Each line indented by two blanks; header underlined by nothing. `width` 0: lines are not cut.
     [[nodiscard]] std::string render(std::size_t width) const;

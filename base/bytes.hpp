@@ -70,6 +70,7 @@ public:
     // Bytes up to a NUL or, without one, up to the end of this fixed-size field of `field_size` bytes.
     [[nodiscard]] std::string_view text_field(std::uint64_t field_size) {
         const Bytes field = take(field_size);
+        if (field.empty()) return {};
         const auto* begin = reinterpret_cast<const char*>(field.data());
         return {begin, ::strnlen(begin, field.size())};
     }

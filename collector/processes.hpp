@@ -24,8 +24,8 @@ namespace perfvigil::collector {
 class DsoListener {
 public:
     virtual ~DsoListener() = default;
-    // `pid` maps it now. Called once for a Dso, and again when further processes map it (kDsoRetries at most) until
-    // ProcessTable::mark_opened says that its file was opened.
+    // `pid` maps it now. Called once for a Dso, and again for the next kDsoRetries processes that map it: where the
+    // file could not be opened through the first, another may still hold it.
     virtual void on_dso_mapped(const DsoRef& dso, Pid pid) = 0;
 };
 inline constexpr unsigned kDsoRetries = 3;
@@ -74,8 +74,6 @@ public:
 
     // The Dso that stands for the kernel and all modules.
     [[nodiscard]] const DsoRef& kernel() const { return kernel_; }
-    // Its file is open (or known to be of no use): the listener need not hear of it again.
-    void mark_opened(const Dso& dso);
 
     // Exited processes stay until this is called with a later time: samples of their last moments may still come.
     void forget_exited_before(MonotonicTime time);
@@ -141,7 +139,6 @@ private:
         bool operator()(const DsoRef& a, const DsoRef& b) const noexcept { return key_of(*a) == key_of(*b); }
     };
     struct DsoState {
-        bool opened = false;
         std::uint8_t retries = kDsoRetries;
         Pid last_pid{};  // the process it was announced for last
     };

@@ -69,17 +69,12 @@ DsoRef ProcessTable::intern(const DsoKey& key, Pid pid) {
         return made;
     }
     DsoState& state = found->second;
-    if (listener_ != nullptr && !state.opened && state.retries > 0 && state.last_pid != pid) {
+    if (listener_ != nullptr && state.retries > 0 && state.last_pid != pid) {
         --state.retries;
         state.last_pid = pid;
         listener_->on_dso_mapped(found->first, pid);
     }
     return found->first;
-}
-
-void ProcessTable::mark_opened(const Dso& dso) {
-    const auto found = dsos_.find(key_of(dso));
-    if (found != dsos_.end()) found->second.opened = true;
 }
 
 }  // namespace perfvigil::collector

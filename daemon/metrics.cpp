@@ -110,10 +110,13 @@ void Metrics::State::add_cpus(const analyzer::Slice& slice) {
         add(CpuMode::kUser, time_in(Mode::kUser));
         add(CpuMode::kKernel, time_in(Mode::kKernel));
         add(CpuMode::kSoftirq, time_in(Mode::kSoftirq));
-        add(CpuMode::kIdle, now.idle + now.idle_unsampled);
-        add(CpuMode::kStolen, now.stolen);
+        add(CpuMode::kIdle, now.idle);
         add(CpuMode::kUnknown, now.lost + now.throttled);
-        sums.unexplained.add(now.unexplained);
+        sums.ledger.add(cpu);
+        const analyzer::ClockLedger so_far = sums.ledger.ledger();
+        sums.idle_unsampled.reach(so_far.idle_unsampled);
+        sums.stolen.reach(so_far.stolen);
+        sums.unexplained.reach(so_far.unexplained);
         sums.in_last_slice = true;
         sums.busy = analyzer::busy_of(cpu);
         sums.effective_hertz = analyzer::effective_hertz(cpu);

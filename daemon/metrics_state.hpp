@@ -15,20 +15,17 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "analyzer/ledger.hpp"
+#include "analyzer/ledger_sum.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "daemon/metrics.hpp"
 
 namespace perfvigil::daemon {
 
-// A signed quantity shown as a counter: its running sum may fall, what is shown never does.
-struct RisingSum {
-    std::int64_t sum = 0;
-    std::int64_t high = 0;  // the greatest sum so far, at least 0
+// A quantity that may fall, shown as a counter that never does: the greatest value so far, at least 0.
+struct HighMark {
+    std::int64_t high = 0;
 
-    void add(std::int64_t more) {
-        sum += more;
-        high = std::max(high, sum);
-    }
+    void reach(std::int64_t value) { high = std::max(high, value); }
 };
 
 // A share of recent time: both parts lose half their weight per half-life.
@@ -49,14 +46,22 @@ inline constexpr std::array<std::string_view, kCpuModes> kCpuModeNames{"user", "
                                                                        "idle", "stolen", "unknown"};
 
 struct CpuSums {
-    std::array<std::int64_t, kCpuModes> time{};  // ns; kUnknown without the unexplained part
-    RisingSum unexplained;
+    std::array<std::int64_t, kCpuModes> time{};  // ns by samples and records; what /proc/stat says comes on top
+    analyzer::LedgerSum ledger;
+    HighMark idle_unsampled;
+    HighMark stolen;
+    HighMark unexplained;
     bool in_last_slice = false;
     analyzer::Busy busy;         // of the last slice
     double effective_hertz = 0;  // of the last slice, 0: absent
 
     [[nodiscard]] std::int64_t shown(std::size_t mode) const {
-        return time[mode] + (mode == static_cast<std::size_t>(CpuMode::kUnknown) ? unexplained.high : 0);
+        switch (static_cast<CpuMode>(mode)) {
+            case CpuMode::kIdle: return time[mode] + idle_unsampled.high;
+            case CpuMode::kStolen: return stolen.high;
+            case CpuMode::kUnknown: return time[mode] + unexplained.high;
+            default: return time[mode];
+        }
     }
 };
 

@@ -143,8 +143,14 @@ void write_records(Page& page, const State& state) {
 }
 
 void write_ledger(Page& page, const State& state) {
+    std::int64_t idle_unsampled = 0;
+    std::int64_t stolen = 0;
     std::int64_t unexplained = 0;
-    for (const auto& [cpu, sums] : state.cpus) unexplained += sums.unexplained.high;
+    for (const auto& [cpu, sums] : state.cpus) {
+        idle_unsampled += sums.idle_unsampled.high;
+        stolen += sums.stolen.high;
+        unexplained += sums.unexplained.high;
+    }
     const analyzer::ClockLedger& ledger = state.ledger;
     page.counter("clock_ledger_seconds_total",
                  "Where the recorded CPU time went, all CPUs; unexplained: what no other term accounts for.");
@@ -156,8 +162,8 @@ void write_ledger(Page& page, const State& state) {
     term("irq_in_idle", ledger.irq_in_idle);
     term("lost", ledger.lost);
     term("throttled", ledger.throttled);
-    term("idle_unsampled", ledger.idle_unsampled);
-    term("stolen", ledger.stolen);
+    term("idle_unsampled", idle_unsampled);
+    term("stolen", stolen);
     term("unexplained", unexplained);
     page.counter("clock_enabled_seconds_total", "Time the clock event was counting, all CPUs: what the ledger divides.",
                  ns_to_seconds(as_double(ledger.total)));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The words between perfvigil-symbols and the process that started it, over a SOCK_SEQPACKET pair. The child says once
 // that it is ready (a reply to request 0: its sandbox is closed); from then on one request, one reply, in turn. A
-// request carries two descriptors: the file to read (regular, opened for reading) and an empty memfd for the table
-// (table_format.hpp), which the caller seals before it looks.
+// request carries two descriptors: the file to read (regular, opened for reading) and a memfd for the answer, which the
+// caller seals before it looks: empty for symbols (table_format.hpp), with the question at its head for source lines
+// (lines_format.hpp).
 #pragma once
 
 #include <cstddef>
@@ -20,10 +21,13 @@ inline constexpr std::uint32_t kReplyMagic = 0x52565046;
 inline constexpr std::size_t kRequestDescriptors = 2;
 inline constexpr std::size_t kMaxMessage = 64;
 
+enum class RequestKind : std::uint32_t { kSymbols = 0, kLines = 1 };
+
 struct SymbolRequest {
+    RequestKind kind = RequestKind::kSymbols;
     std::uint64_t id = 0;
-    std::uint64_t max_table_bytes = 0;
-    std::uint32_t cpu_seconds = 0;  // the child dies by SIGXCPU when one file takes longer
+    std::uint64_t max_table_bytes = 0;  // of the answer
+    std::uint32_t cpu_seconds = 0;      // the child dies by SIGXCPU when one file takes longer
 };
 
 enum class ReplyStatus : std::uint32_t {
@@ -41,6 +45,7 @@ struct SymbolReply {
     std::vector<std::byte> out;
     ByteWriter writer(out);
     writer.u32(kRequestMagic);
+    writer.u32(static_cast<std::uint32_t>(request.kind));
     writer.u32(request.cpu_seconds);
     writer.u64(request.id);
     writer.u64(request.max_table_bytes);
@@ -51,10 +56,12 @@ struct SymbolReply {
     ByteReader reader(message);
     const bool known = reader.u32() == kRequestMagic;
     SymbolRequest request;
+    const auto kind = reader.u32();
     request.cpu_seconds = reader.u32();
     request.id = reader.u64();
     request.max_table_bytes = reader.u64();
-    if (!known || !reader.ok()) return std::nullopt;
+    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kLines)) return std::nullopt;
+    request.kind = static_cast<RequestKind>(kind);
     return request;
 }
 

@@ -45,6 +45,7 @@ bool read_header(ByteReader& reader, Layout& layout, ElfHead& head) {
 struct Segment {
     std::uint32_t type = 0;
     std::uint64_t offset = 0;
+    std::uint64_t address = 0;
     std::uint64_t file_size = 0;
 };
 
@@ -53,7 +54,7 @@ Segment read_segment(ByteReader reader, bool wide) {
     segment.type = reader.u32();
     if (wide) reader.skip(4);  // p_flags
     segment.offset = word(reader, wide);
-    (void)word(reader, wide);  // p_vaddr
+    segment.address = word(reader, wide);
     (void)word(reader, wide);  // p_paddr
     segment.file_size = word(reader, wide);
     return segment;
@@ -78,16 +79,21 @@ Result<ElfHead> read_elf_head(const ReadAt& read) {
     layout.endian = (order == ELFDATA2LSB) == little ? Endian::kNative : Endian::kSwapped;
 
     ElfHead head;
+    head.wide = layout.wide;
+    head.big_endian = order == ELFDATA2MSB;
     ByteReader reader(Bytes(start).subspan(EI_NIDENT), layout.endian);
     if (!read_header(reader, layout, head)) return fail(ErrorCode::kInvalid, "a damaged ELF header");
     const auto count = std::min<std::size_t>(layout.segments, kMaxSegments);
     const auto table = read(layout.segments_at, count * layout.segment_size);
     if (table.size() < count * layout.segment_size) return fail(ErrorCode::kInvalid, "truncated program headers");
     std::size_t notes = 0;
-    for (std::size_t i = 0; i < count && head.build_id.empty() && notes < kMaxNotes; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         const auto bytes = Bytes(table).subspan(i * layout.segment_size, layout.segment_size);
         const auto segment = read_segment(ByteReader(bytes, layout.endian), layout.wide);
-        if (segment.type != PT_NOTE) continue;
+        if (segment.type == PT_LOAD && segment.file_size > 0) {
+            head.loads.push_back({segment.offset, segment.address, segment.file_size});
+        }
+        if (segment.type != PT_NOTE || !head.build_id.empty() || notes >= kMaxNotes) continue;
         ++notes;
         const auto size = std::min<std::uint64_t>(segment.file_size, kMaxNoteBytes);
         head.build_id = build_id_from_notes(read(segment.offset, static_cast<std::size_t>(size)), layout.endian);

@@ -13,10 +13,19 @@
 
 namespace perfvigil::analyzer {
 
+struct ElfLoad {  // a PT_LOAD with bytes in the file
+    std::uint64_t offset = 0;
+    std::uint64_t address = 0;
+    std::uint64_t size = 0;
+};
+
 struct ElfHead {
     std::uint16_t type = 0;     // ET_DYN …
     std::uint16_t machine = 0;  // EM_X86_64 …
-    BuildId build_id;           // empty where the file has none
+    bool wide = true;           // ELFCLASS64
+    bool big_endian = false;
+    BuildId build_id;  // empty where the file has none
+    std::vector<ElfLoad> loads;
 };
 
 // Up to `size` bytes of the file at `offset`; fewer at its end, none on failure.

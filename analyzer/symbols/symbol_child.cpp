@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "analyzer/symbols/lines_format.hpp"
+
 namespace perfvigil::analyzer {
 namespace {
 
@@ -71,13 +73,11 @@ Result<UniqueFd> new_table() {
 }
 
 // After this nobody can change or shorten the table under us, whoever still holds it.
-Result<FileSymbols> seal_and_map(const UniqueFd& table) {
+Result<MappedFile> seal_and_map(const UniqueFd& table) {
     if (::fcntl(table.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
         return fail(ErrorCode::kInvalid, errno_error(errno, "sealing the symbol table").message);
     }
-    auto mapped = MappedFile::map(table.get());
-    if (!mapped) return fail(std::move(mapped.error()));
-    return FileSymbols::from_mapping(std::move(*mapped));
+    return MappedFile::map(table.get());
 }
 
 }  // namespace
@@ -106,14 +106,40 @@ SymbolChild::SymbolChild(SymbolChildOptions options, const Clock& clock) : optio
 SymbolChild::~SymbolChild() { stop(); }
 
 Result<FileSymbols> SymbolChild::read(int fd) {
-    if (cancelled()) return fail(ErrorCode::kCancelled, std::string(kProgramName) + ": cancelled");
-    if (auto running = ensure_running(); !running) return fail(std::move(running.error()));
     auto table = new_table();
     if (!table) return fail(std::move(table.error()));
-    Result<void> done = send_request(fd, table->get());
+    if (auto asked = ask(RequestKind::kSymbols, fd, table->get()); !asked) return fail(std::move(asked.error()));
+    auto mapped = seal_and_map(*table);
+    if (!mapped) return fail(std::move(mapped.error()));
+    return FileSymbols::from_mapping(std::move(*mapped));
+}
+
+Result<SourceLines> SymbolChild::lines(int fd, std::vector<LinkAddress> addresses) {
+    std::ranges::sort(addresses);
+    addresses.erase(std::ranges::unique(addresses).begin(), addresses.end());
+    if (addresses.size() > kMaxLineAddresses) addresses.resize(kMaxLineAddresses);
+    std::vector<std::byte> question;
+    ByteWriter writer(question);
+    for (const auto address : addresses) writer.u64(address.value);
+    auto table = new_table();
+    if (!table) return fail(std::move(table.error()));
+    if (auto written = write_all(table->get(), question); !written) return fail(std::move(written.error()));
+    if (auto asked = ask(RequestKind::kLines, fd, table->get()); !asked) return fail(std::move(asked.error()));
+    const auto mapped = seal_and_map(*table);
+    if (!mapped) return fail(mapped.error());
+    const Bytes answer = mapped->bytes();
+    if (answer.size() < question.size()) return fail(ErrorCode::kInvalid, "the answer lost its question");
+    return SourceLines::from_bytes(answer.subspan(question.size()), std::move(addresses));
+}
+
+// One request, answered into `table`.
+Result<void> SymbolChild::ask(RequestKind kind, int file, int table) {
+    if (cancelled()) return fail(ErrorCode::kCancelled, std::string(kProgramName) + ": cancelled");
+    if (auto running = ensure_running(); !running) return running;
+    Result<void> done = send_request(kind, file, table);
     if (done) done = wait_reply();
     if (!done) return fail(std::move(done.error()).at(kProgramName));
-    return seal_and_map(*table);
+    return {};
 }
 
 Result<void> SymbolChild::ensure_running() {
@@ -161,9 +187,11 @@ Result<void> SymbolChild::start() {
     return fail(ErrorCode::kIo, options_.program + ": ended before it was ready, or is another program");
 }
 
-Result<void> SymbolChild::send_request(int file, int table) {
-    auto text = encode(SymbolRequest{
-        .id = next_request_, .max_table_bytes = options_.table_bytes, .cpu_seconds = options_.cpu_seconds});
+Result<void> SymbolChild::send_request(RequestKind kind, int file, int table) {
+    auto text = encode(SymbolRequest{.kind = kind,
+                                     .id = next_request_,
+                                     .max_table_bytes = options_.table_bytes,
+                                     .cpu_seconds = options_.cpu_seconds});
     const std::array<int, kRequestDescriptors> fds{file, table};
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(fds))> control{};
     iovec part{.iov_base = text.data(), .iov_len = text.size()};

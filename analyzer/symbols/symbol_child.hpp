@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analyzer/symbols/child_protocol.hpp"
 #include "analyzer/symbols/file_symbols.hpp"
+#include "analyzer/symbols/source_lines.hpp"
 #include "base/error.hpp"
 #include "base/fd.hpp"
 #include "base/time.hpp"
@@ -53,6 +55,8 @@ public:
     // ended the child, went over a limit, made it answer nonsense), asking again is useless. kBusy: no child may be
     // started yet. Anything else: the child cannot be started or fed, whatever the file.
     [[nodiscard]] Result<FileSymbols> read(int fd);
+    // Where in the sources these instructions of the file come from; errors as above. Addresses in any order.
+    [[nodiscard]] Result<SourceLines> lines(int fd, std::vector<LinkAddress> addresses);
 
     [[nodiscard]] const Counters& counters() const { return counters_; }
     [[nodiscard]] pid_t pid() const { return pid_; }  // 0: none is running
@@ -60,7 +64,8 @@ public:
 private:
     [[nodiscard]] Result<void> ensure_running();
     [[nodiscard]] Result<void> start();
-    [[nodiscard]] Result<void> send_request(int file, int table);
+    [[nodiscard]] Result<void> ask(RequestKind kind, int file, int table);
+    [[nodiscard]] Result<void> send_request(RequestKind kind, int file, int table);
     // nullopt: it did not answer in time; an empty reply: it is gone or talks nonsense.
     struct Answer {
         std::optional<SymbolReply> reply;

@@ -34,6 +34,12 @@ TEST(ElfHead, TellsTypeMachineAndBuildIdInEveryForm) {
             EXPECT_EQ(head->type, ET_DYN);
             EXPECT_EQ(head->machine, EM_X86_64);
             EXPECT_EQ(head->build_id, spec.build_id);
+            EXPECT_EQ(head->wide, wide);
+            EXPECT_EQ(head->big_endian, big);
+            ASSERT_EQ(head->loads.size(), 2U);
+            EXPECT_EQ(head->loads[1].offset, spec.text_offset);
+            EXPECT_EQ(head->loads[1].address, spec.text_address);
+            EXPECT_EQ(head->loads[1].size, spec.text_size);
         }
     }
 }

@@ -85,16 +85,19 @@ TEST(ClockLedger, ExplainsTheTimeOfALoadedAndAnIdleCpu) {
     }
 }
 
-TEST(ClockLedger, ExplainsTheTimeUnderStorms) {
-    const auto seconds = test::by_length("10s", "300s");
-    for (const std::string kind : {"fork", "exec", "mmap"}) {
-        Client storm("/usr/bin/stress-ng", {"--" + kind, "2", "--quiet"});
-        const auto report = ReportView::of_perfvigil({"record", "--json", "-a", "-d", seconds});
-        (void)storm.stop();
-        expect_explained(report, kind);
-        EXPECT_EQ(report.event("cpu-clock").at("lost").to_number<int>(), 0) << kind;
-    }
+class ClockLedgerStorm : public testing::TestWithParam<const char*> {};
+
+TEST_P(ClockLedgerStorm, IsExplained) {
+    const std::string kind = GetParam();
+    Client storm("/usr/bin/stress-ng", {"--" + kind, "2", "--quiet"});
+    const auto report = ReportView::of_perfvigil({"record", "--json", "-a", "-d", test::by_length("10s", "300s")});
+    (void)storm.stop();
+    expect_explained(report, kind);
+    EXPECT_EQ(report.event("cpu-clock").at("lost").to_number<int>(), 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Storms, ClockLedgerStorm, testing::Values("fork", "exec", "mmap"),
+                         [](const auto& storm) { return std::string(storm.param); });
 
 }  // namespace
 }  // namespace perfvigil

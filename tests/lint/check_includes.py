@@ -29,6 +29,7 @@ FENCES = [
     ("spdlog", r"spdlog/", ("daemon/",), None),
     ("sqlite", r"sqlite3\.h", ("daemon/",), None),
     ("CLI11", r"CLI/", ("cli/",), None),
+    ("capstone", r"capstone/", ("cli/",), 1),
     ("protozero", r"protozero/", ("analyzer/", "collector/capture_facts"), None),
 ]
 # A test may include what the layer it tests may; these folders test the whole and may include anything.
@@ -131,6 +132,7 @@ def self_test(faults_of):
         ("analyzer/a.cpp", "#include <elf.h>\n", None),
         ("analyzer/a.cpp", "#include <spdlog/spdlog.h>\n", "must stay in daemon/"),
         ("config/a.cpp", "#include <CLI/CLI.hpp>\n", "must stay in cli/"),
+        ("analyzer/a.cpp", "#include <capstone/capstone.h>\n", "must stay in cli/"),
         ("collector/a.cpp", "#include <sqlite3.h>\n", "must stay in daemon/"),
         ("daemon/a.cpp", "#include <protozero/pbf_reader.hpp>\n", "must stay in analyzer/"),
     ]

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "analyzer/symbols/child/elf_symbols.hpp"
+#include "analyzer/symbols/child/line_tables.hpp"
 #include "analyzer/symbols/child/sandbox.hpp"
 #include "analyzer/symbols/child/table_writer.hpp"
 #include "analyzer/symbols/child_protocol.hpp"
@@ -51,13 +52,20 @@ Result<std::optional<Job>> receive(int socket) {
     return Job{.request = *request, .file = UniqueFd(fds[0]), .table = UniqueFd(fds[1])};
 }
 
+Result<void> answer(const Job& job) {
+    switch (job.request.kind) {
+        case RequestKind::kLines: return answer_lines(job.table.get(), job.file.get(), job.request.max_table_bytes);
+        case RequestKind::kSymbols: break;
+    }
+    ElfLimits limits;
+    limits.section_bytes = std::max<std::uint64_t>(job.request.max_table_bytes, 64U << 20);
+    return write_table(job.table.get(), read_elf_symbols(job.file.get(), limits), job.request.max_table_bytes);
+}
+
 ReplyStatus work(const Job& job) {
     // libelf reports exhausted memory as a failure; our own containers throw.
     try {
-        ElfLimits limits;
-        limits.section_bytes = std::max<std::uint64_t>(job.request.max_table_bytes, 64U << 20);
-        const auto written =
-            write_table(job.table.get(), read_elf_symbols(job.file.get(), limits), job.request.max_table_bytes);
+        const auto written = answer(job);
         if (written) return ReplyStatus::kWritten;
         // ENOSPC is kExhausted too, but no limit of the table's.
         const bool too_large = written.error().code == ErrorCode::kExhausted && written.error().error_number == 0;
