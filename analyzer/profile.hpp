@@ -130,6 +130,7 @@ struct ProfileHost {
     std::string kernel_command_line{};
     std::vector<ProfileFact> vulnerabilities{};  // "spec_rstack_overflow": /sys/devices/system/cpu/vulnerabilities
     std::vector<ProfileFact> kernel_config{};    // "CONFIG_KASAN": "y"; debugging and hardening options only
+    std::vector<ProfileFact> settings{};         // "smt": "on" …: collector/host_settings.hpp
     friend bool operator==(const ProfileHost&, const ProfileHost&) = default;
 };
 

@@ -386,7 +386,12 @@ Profile ProfileBuilder::build(const collector::HostFacts& host, std::string id) 
                     .recorder = host.version,
                     .cpus_online = host.cpus_online,
                     .kernel_command_line = host.kernel_command_line};
-    for (const auto& [name, value] : host.vulnerabilities) profile.host.vulnerabilities.push_back({name, value});
+    const auto keep = [](const auto& rows, std::vector<ProfileFact>& into) {
+        for (const auto& [name, value] : rows) into.push_back({name, value});
+    };
+    keep(host.vulnerabilities, profile.host.vulnerabilities);
+    keep(host.kernel_config, profile.host.kernel_config);
+    keep(host.settings, profile.host.settings);
     (void)state.event_number({});
     profile.events = state.totals;
     for (std::size_t i = 0; i < state.broken.size(); ++i) {

@@ -24,6 +24,7 @@ void fields(Archive& a, typename Archive::template Ref<ProfileHost> host) {
     a.text(7, host.kernel_command_line);
     a.messages(8, host.vulnerabilities);
     a.messages(9, host.kernel_config);
+    a.messages(10, host.settings);
 }
 
 template <class Archive>

@@ -49,6 +49,16 @@ void write_cpu_times(MessageWriter& parent, std::uint32_t field, MonotonicTime t
     out.packed(2, memory.encode(rows));
 }
 
+using Named = std::vector<std::pair<std::string, std::string>>;
+
+void write_named(MessageWriter& parent, std::uint32_t field, const Named& rows) {
+    for (const auto& [name, value] : rows) {
+        MessageWriter out(parent, field);
+        out.text(1, name);
+        out.text(2, value);
+    }
+}
+
 void write_host(MessageWriter& parent, std::uint32_t field, const HostFacts& host, CpuTimesCodec& memory) {
     MessageWriter out(parent, field);
     out.text(1, host.hostname);
@@ -80,11 +90,7 @@ void write_host(MessageWriter& parent, std::uint32_t field, const HostFacts& hos
         m.number(2, range.end - range.start);
         m.number(3, range.text_class);
     }
-    for (const auto& [name, value] : host.vulnerabilities) {
-        MessageWriter m(out, 18);
-        m.text(1, name);
-        m.text(2, value);
-    }
+    write_named(out, 18, host.vulnerabilities);
     out.text(19, host.kernel_command_line);
     for (const auto& degraded : host.degraded) {
         MessageWriter m(out, 20);
@@ -96,6 +102,8 @@ void write_host(MessageWriter& parent, std::uint32_t field, const HostFacts& hos
     out.fixed(22, to_ns(host.monotonic_reference));
     out.fixed(23, static_cast<std::uint64_t>(host.wall_reference.time_since_epoch().count()));
     for (const auto& times : host.cpu_times) write_cpu_times(out, 24, times.time, times.cpus, memory);
+    write_named(out, 25, host.kernel_config);
+    write_named(out, 26, host.settings);
 }
 
 void write_event(MessageWriter& parent, std::uint32_t field, const EventInfo& event) {

@@ -148,6 +148,11 @@ bool read_host_text(protozero::pbf_reader& in, HostFacts& host) {
     return true;
 }
 
+void append_named(std::vector<std::pair<std::string, std::string>>& rows, protozero::pbf_reader message) {
+    auto [name, value] = read_texts<2>(message);
+    append(rows, {std::move(name), std::move(value)});
+}
+
 HostFacts::Scope scope_of(std::uint64_t number) {
     return number <= static_cast<std::uint64_t>(HostFacts::Scope::kTasks) ? static_cast<HostFacts::Scope>(number)
                                                                           : HostFacts::Scope::kUnknown;
@@ -172,17 +177,15 @@ bool read_host_list(protozero::pbf_reader& in, HostFacts& host, CpuTimesCodec& m
     switch (in.tag()) {
         case 16: append(host.modules, read_module(message_in(in))); return true;
         case 17: append(host.text_ranges, read_text_range(message_in(in))); return true;
-        case 18: {
-            auto [name, value] = read_texts<2>(message_in(in));
-            append(host.vulnerabilities, {std::move(name), std::move(value)});
-            return true;
-        }
+        case 18: append_named(host.vulnerabilities, message_in(in)); return true;
         case 20: {
             auto [reason, detail, remedy] = read_texts<3>(message_in(in));
             append(host.degraded, {std::move(reason), std::move(detail), std::move(remedy)});
             return true;
         }
         case 24: append(host.cpu_times, read_cpu_times(message_in(in), memory)); return true;
+        case 25: append_named(host.kernel_config, message_in(in)); return true;
+        case 26: append_named(host.settings, message_in(in)); return true;
         default: return false;
     }
 }

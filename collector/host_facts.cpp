@@ -14,6 +14,8 @@
 
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "collector/host_settings.hpp"
+#include "collector/kernel_config.hpp"
 
 namespace perfvigil::collector {
 namespace {
@@ -193,6 +195,8 @@ HostFacts read_host_facts(const Clock& clock, const std::string& root) {
     facts.cpus_present = count_cpus(root + "/sys/devices/system/cpu/present");
     facts.kernel_command_line = text_or_empty(root + "/proc/cmdline");
     facts.vulnerabilities = read_vulnerabilities(root + "/sys/devices/system/cpu/vulnerabilities");
+    facts.kernel_config = read_kernel_config(root, facts.os_release);
+    facts.settings = read_host_settings(root, cpuinfo);
     facts.kernel_build_id = build_id_of_notes_file(root + "/sys/kernel/notes");
     read_kernel_text(facts, root);
     facts.modules = read_modules(root, facts.os_release);

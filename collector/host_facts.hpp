@@ -55,6 +55,8 @@ struct HostFacts {
     std::vector<KernelTextRange> text_ranges;
     std::vector<std::pair<std::string, std::string>> vulnerabilities;  // /sys/devices/system/cpu/vulnerabilities
     std::string kernel_command_line;
+    std::vector<std::pair<std::string, std::string>> kernel_config;  // collector/kernel_config.hpp; empty: unknown
+    std::vector<std::pair<std::string, std::string>> settings;       // collector/host_settings.hpp
     std::vector<Degraded> degraded;
     // Whether the events counted whole CPUs (busy and ledgers make sense) or followed tasks; 0 in foreign files.
     enum class Scope : std::uint8_t { kUnknown, kWholeCpus, kTasks };

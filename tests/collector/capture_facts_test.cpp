@@ -18,6 +18,8 @@ CaptureFacts sample_facts() {
     CaptureFacts facts;
     facts.host.hostname = "host";
     facts.host.kernel_reference = "_stext";
+    facts.host.kernel_config = {{"CONFIG_KASAN", "y"}, {"CONFIG_KCSAN", "n"}};
+    facts.host.settings = {{"smt", "on"}};
     facts.host.modules = {{"m", "[m]", 0xffffffffc0000000, 4096, {}}};
     facts.host.cpu_times = {{monotonic_from_ns(5), {{.cpu = CpuId{0}, .user = 100}, {.cpu = CpuId{3}, .idle = 200}}}};
     facts.events = {{"cpu-clock", EventRole::kSampling, cpu_clock_attr()},
@@ -46,6 +48,8 @@ TEST(CaptureFacts, ComeBackAsTheyWere) {
     EXPECT_EQ(read->host.hostname, "host");
     EXPECT_EQ(read->host.kernel_reference, "_stext");
     EXPECT_EQ(read->host.modules, facts.host.modules);
+    EXPECT_EQ(read->host.kernel_config, facts.host.kernel_config);
+    EXPECT_EQ(read->host.settings, facts.host.settings);
     ASSERT_EQ(read->events.size(), 2U);
     EXPECT_EQ(read->events[1].name, "dummy:HG");
     EXPECT_EQ(read->events[1].role, EventRole::kSideBand);

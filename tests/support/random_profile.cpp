@@ -89,7 +89,7 @@ Profile random_profile(std::mt19937_64& source) {
     p.end = WallTime(r.time());
     p.duration = r.time();
     const auto facts = [&] { return r.list(3, [&] { return analyzer::ProfileFact{r.text(), r.text()}; }); };
-    p.host = {r.text(), r.text(), r.text(), r.text(), r.text(), r.number32(), r.text(), facts(), facts()};
+    p.host = {r.text(), r.text(), r.text(), r.text(), r.text(), r.number32(), r.text(), facts(), facts(), facts()};
     p.rounded = r.coin();
     p.filter = r.text();
     p.events = r.list(4, [&] {
