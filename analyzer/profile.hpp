@@ -48,6 +48,14 @@ struct ProfileFunction {
     friend bool operator==(const ProfileFunction&, const ProfileFunction&) = default;
 };
 
+// Which build of a binary ProfileFunction::dso names.
+struct ProfileDso {
+    std::string name;
+    std::string build_id;  // hexadecimal digits
+
+    friend bool operator==(const ProfileDso&, const ProfileDso&) = default;
+};
+
 struct ProfileStack {
     std::vector<std::uint32_t> functions;  // innermost first; at least one in what ProfileBuilder makes
     std::uint8_t flags = 0;                // StackFlag
@@ -142,6 +150,7 @@ struct Profile {
     ProfileHost host;
     std::vector<ProfileEvent> events;
     std::vector<ProfileFunction> functions;
+    std::vector<ProfileDso> dsos;  // those whose build-id is known and one: a file replaced meanwhile is not here
     std::vector<ProfileStack> stacks;
     std::vector<ProfileContext> contexts;
     std::vector<ProfileSample> samples;

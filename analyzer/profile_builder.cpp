@@ -198,9 +198,11 @@ std::uint32_t ProfileBuilder::State::function_of(const Frame& frame) {
     const bool nameless = symbol.name.empty() || symbol.reason != UnknownReason::kNone;
     const UnknownReason reason =
         nameless && symbol.reason == UnknownReason::kNone ? UnknownReason::kOutsideSymbols : symbol.reason;
+    const std::string_view shown = symbol.dso.empty() ? dso->path : symbol.dso;
     const std::uint32_t function =
-        tables.function(nameless ? "[unknown]" : symbol.name, symbol.dso.empty() ? dso->path : symbol.dso,
-                        dso->kind == collector::DsoKind::kKernel, reason);
+        tables.function(nameless ? "[unknown]" : symbol.name, shown, dso->kind == collector::DsoKind::kKernel, reason);
+    // The kernel's is not its modules'; code behind a perf map is not the file's.
+    if (shown == dso->path) tables.note_build_id(function, dso->build_id);
     if (reason != UnknownReason::kPending) {
         named_index.insert(hash, static_cast<std::uint32_t>(named.size()));
         named.push_back({.frame = frame, .function = function});

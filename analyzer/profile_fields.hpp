@@ -45,6 +45,12 @@ void fields(Archive& a, typename Archive::template Ref<ProfileEvent> event) {
 }
 
 template <class Archive>
+void fields(Archive& a, typename Archive::template Ref<ProfileDso> dso) {
+    a.text(1, dso.name);
+    a.text(2, dso.build_id);
+}
+
+template <class Archive>
 void fields(Archive& a, typename Archive::template Ref<ProfileContext> context) {
     a.text(1, context.comm);
     a.text(2, context.unit);
@@ -177,6 +183,7 @@ void fields(Archive& a, typename Archive::template Ref<Profile> profile) {
     a.flag(29, profile.maps_suspect);
     a.flag(30, profile.rounded);
     a.text(31, profile.filter);
+    a.messages(32, profile.dsos);
 }
 
 // Functions and stacks as the columns of docs/profile.proto.

@@ -41,6 +41,15 @@ std::uint32_t ProfileTables::dso(std::string_view name) {
     return last_of(dsos_);
 }
 
+void ProfileTables::note_build_id(std::uint32_t function, const BuildId& build_id) {
+    if (build_id.empty()) return;
+    const std::uint32_t dso = function_dsos_[function];
+    if (builds_.size() <= dso) builds_.resize(dso + 1);
+    Build& build = builds_[dso];
+    if (build.id.empty()) build.id = build_id;
+    build.several |= build.id != build_id;
+}
+
 std::uint32_t ProfileTables::stack(std::span<const std::uint32_t> functions, std::uint8_t flags) {
     if (stack_functions_.size() > kMostStackFunctions && functions.size() > kFramesWhenFull) {
         functions = functions.first(kFramesWhenFull);
@@ -110,6 +119,10 @@ void ProfileTables::hand_over(Profile& profile) {
         profile.stacks.push_back({.functions = {first, first + stack.depth}, .flags = stack.flags});
     }
     profile.contexts = std::move(contexts_);
+    for (std::size_t i = 0; i < builds_.size(); ++i) {
+        const Build& build = builds_[i];
+        if (!build.id.empty() && !build.several) profile.dsos.push_back({dsos_[i], build.id.hex()});
+    }
     *this = {};
 }
 

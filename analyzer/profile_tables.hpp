@@ -10,6 +10,7 @@
 #include "analyzer/hash_index.hpp"
 #include "analyzer/profile.hpp"
 #include "analyzer/profile_builder.hpp"
+#include "base/build_id.hpp"
 
 namespace perfvigil::analyzer {
 
@@ -23,6 +24,8 @@ public:
     [[nodiscard]] std::size_t functions() const { return functions_.size(); }
     [[nodiscard]] std::size_t dsos() const { return dsos_.size(); }
     [[nodiscard]] const std::string& dso_at(std::uint32_t number) const { return dsos_[number]; }
+    // The Dso of that function was built as `build_id`. A second, different one makes it unknown again.
+    void note_build_id(std::uint32_t function, const BuildId& build_id);
 
     // `functions` innermost first, at least one. Beyond kMostStackFunctions a new stack keeps its innermost 8.
     [[nodiscard]] std::uint32_t stack(std::span<const std::uint32_t> functions, std::uint8_t flags);
@@ -47,6 +50,11 @@ private:
     std::vector<ProfileFunction> functions_;
     std::vector<std::uint32_t> function_dsos_;
     std::vector<std::string> dsos_;
+    struct Build {
+        BuildId id;
+        bool several = false;
+    };
+    std::vector<Build> builds_;  // of the first dsos_
     std::vector<std::uint32_t> stack_functions_;
     std::vector<FlatStack> stacks_;
     std::vector<ProfileContext> contexts_;

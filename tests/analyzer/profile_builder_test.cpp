@@ -142,6 +142,26 @@ TEST_F(ProfileBuilderTest, UnknownFunctionsAreCountedByDsoAndReason) {
     EXPECT_EQ(samples, 7U);
 }
 
+// A build-id is the profile's where all frames of that name agree on it.
+TEST_F(ProfileBuilderTest, BuildIdsAreKeptWhereTheyAreOne) {
+    const auto built = [](DsoRef of, std::uint32_t id, const char* hex) {
+        auto made = std::make_shared<Dso>(*of);
+        made->id = DsoId{id};
+        made->build_id = BuildId::from_hex(hex).value();
+        return DsoRef(made);
+    };
+    const DsoRef one = built(program, 11, "0011aaff"), unread = program, other = built(module, 12, "01"),
+                 replaced = built(module, 13, "02"), nameless = built(stripped, 14, "ab");
+    slice.dsos = {one, unread, other, replaced, nameless};
+    const auto who = actor("a", "");
+    for (const auto& file : slice.dsos) entry(2, stack({{file->id, 0x110}}), who, 1, 1);
+    ProfileBuilder builder(events, symbolizer);
+    (void)builder.add(slice);
+    const Profile profile = builder.build(host, "id");
+    const std::vector<ProfileDso> expected{{"/bin/program", "0011aaff"}, {"/bin/stripped", "ab"}};
+    EXPECT_EQ(profile.dsos, expected);
+}
+
 // A name that was not read yet is asked for again, one that is known is not.
 TEST_F(ProfileBuilderTest, PendingNamesAreAskedForAgain) {
     use_standard_dsos();

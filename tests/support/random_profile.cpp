@@ -114,6 +114,7 @@ Profile random_profile(std::mt19937_64& source) {
                                          .reason = static_cast<analyzer::UnknownReason>(r.below(
                                              static_cast<std::size_t>(analyzer::UnknownReason::kUnmapped) + 1))};
     });
+    p.dsos = r.list(4, [&] { return analyzer::ProfileDso{r.text(), r.text()}; });
     const auto index_in = [&](const auto& table) { return static_cast<std::uint32_t>(r.below(table.size())); };
     if (!p.functions.empty()) {
         p.stacks = r.list(30, [&] {
