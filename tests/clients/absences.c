@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -59,6 +60,8 @@ int main(int argc, char** argv) {
     CPU_SET((unsigned)cpu, &cpus);
     if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) return 2;
     alarm((unsigned)atoi(argv[1]));
+    // While others run here we cannot tell whether the CPU is there: as little of that as the recorder bears.
+    (void)setpriority(PRIO_PROCESS, 0, -10);
 
     int count = 0;
     int64_t last = now(CLOCK_MONOTONIC);
