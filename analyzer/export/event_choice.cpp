@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "analyzer/breakdown.hpp"
 #include "analyzer/export/weight_text.hpp"
 #include "base/text.hpp"
 
@@ -30,12 +31,6 @@ Result<EventChoice> choose_event(const Profile& profile, const std::optional<std
         if (&event != &*found && event.samples > 0) choice.others.push_back(event.name);
     }
     return choice;
-}
-
-EventSum event_sum(const ProfileEvent& event, IdleRows idle) {
-    if (idle == IdleRows::kInclude) return {event.samples, event.weight};
-    return {event.samples - std::min(event.samples, event.idle_samples),
-            event.weight - std::min(event.weight, event.idle_weight)};
 }
 
 std::string event_text(const Profile& profile, std::uint32_t event, IdleRows idle) {

@@ -20,13 +20,8 @@ struct EventChoice {
 // The event of that name; without one the first with samples that are not idle, else the first with samples.
 [[nodiscard]] Result<EventChoice> choose_event(const Profile& profile, const std::optional<std::string>& name);
 
-// What the event's samples (idle ones as asked for) come to, and in words: "12.3 s, 1230 samples"; of a filtered
-// profile also what it was filtered by and the share that is left.
-struct EventSum {
-    std::uint64_t samples = 0;
-    std::uint64_t weight = 0;
-};
-[[nodiscard]] EventSum event_sum(const ProfileEvent& event, IdleRows idle);
+// What the event's samples (idle ones as asked for) come to, in words: "cpu-clock: 12.3 s, 1230 samples"; of a filtered
+// profile also the share that is left and what it was filtered by.
 [[nodiscard]] std::string event_text(const Profile& profile, std::uint32_t event, IdleRows idle);
 
 }  // namespace perfvigil::analyzer
