@@ -2,8 +2,8 @@
 #include "config/keys.hpp"
 
 #include <algorithm>
-#include <numeric>
 
+#include "base/edit_distance.hpp"
 #include "config/values.hpp"
 
 namespace perfvigil::config {
@@ -215,23 +215,6 @@ void add_limits(std::vector<Key>& all) {
 
 #undef PERFVIGIL_FIELD
 
-// Edits (insert, delete, replace, swap neighbours) between two short names.
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-    for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-    std::iota(d[0].begin(), d[0].end(), std::size_t{0});
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replace = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-            d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, replace});
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-                d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-            }
-        }
-    }
-    return d[a.size()][b.size()];
-}
-
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 }  // namespace
@@ -271,10 +254,10 @@ std::string_view nearest_key(std::string_view name) {
         }
     };
     for (const auto& key : keys()) {
-        consider(key.name, distance(name, key.name));
+        consider(key.name, edit_distance(name, key.name));
         for (auto dot = key.name.find('.'); dot != std::string_view::npos; dot = key.name.find('.', dot + 1)) {
             const auto section = key.name.substr(0, dot);
-            consider(section, distance(name, section));
+            consider(section, edit_distance(name, section));
         }
     }
     // The right word in the wrong section.
