@@ -52,7 +52,9 @@ std::vector<Share> breakdown(const Profile& profile, std::uint32_t event, Dimens
 
 EventSum event_sum(const ProfileEvent& event, IdleRows idle) {
     if (idle == IdleRows::kInclude) return {event.samples, event.weight};
-    return {event.samples - event.idle_samples, event.weight - event.idle_weight};
+    // A stored profile may claim more idle samples than samples.
+    return {event.samples - std::min(event.samples, event.idle_samples),
+            event.weight - std::min(event.weight, event.idle_weight)};
 }
 
 }  // namespace perfvigil::analyzer

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <boost/json.hpp>
-#include <boost/unordered/unordered_flat_map.hpp>
+#include "analyzer/report_json.hpp"
 
-#include "analyzer/breakdown.hpp"
-#include "analyzer/report.hpp"
+#include <algorithm>
+
+#include "analyzer/hot_functions.hpp"
 #include "base/text.hpp"
 #include "base/time_text.hpp"
 
@@ -13,69 +13,6 @@ namespace {
 namespace json = boost::json;
 
 double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
-
-// JSON wants UTF-8; names of processes and functions promise nothing. Names without a blemish stay as they are.
-json::string text(std::string_view foreign) { return json::string(escape(foreign)); }
-
-std::string_view unit_name(WeightUnit unit) {
-    switch (unit) {
-        case WeightUnit::kNanoseconds: return "nanoseconds";
-        case WeightUnit::kCycles: return "cycles";
-        case WeightUnit::kEvents: return "events";
-    }
-    return "events";
-}
-
-json::array functions_of(const Profile& profile, std::uint32_t event, std::size_t top) {
-    boost::unordered_flat_map<std::uint32_t, std::uint64_t> idle_self;
-    for (const auto& sample : profile.samples) {
-        const auto& stack = profile.stacks[sample.stack].functions;
-        if (sample.event == event && sample.idle && !stack.empty()) idle_self[stack.front()] += sample.samples;
-    }
-    json::array rows;
-    for (const auto& row : function_totals(profile, event, IdleRows::kInclude)) {
-        if (top != 0 && rows.size() == top) break;
-        const auto& function = profile.functions[row.function];
-        json::object object{{"symbol", text(function.name)},   {"dso", text(function.dso)},
-                            {"kernel", function.kernel},       {"self_samples", row.self_samples},
-                            {"self_period", row.self_weight},  {"total_samples", row.total_samples},
-                            {"total_period", row.total_weight}};
-        if (const auto idle = idle_self.find(row.function); idle != idle_self.end()) {
-            object["idle_samples"] = idle->second;
-        }
-        if (function.reason != UnknownReason::kNone) object["unknown"] = reason_name(function.reason);
-        rows.push_back(std::move(object));
-    }
-    return rows;
-}
-
-json::array shares_of(const Profile& profile, std::uint32_t event, Dimension dimension, std::string_view key) {
-    json::array rows;
-    for (const auto& share : breakdown(profile, event, dimension, IdleRows::kInclude)) {
-        rows.push_back({{key, text(share.key)}, {"samples", share.samples}, {"period", share.weight}});
-    }
-    return rows;
-}
-
-json::object event_object(const Profile& profile, std::uint32_t index, std::size_t top) {
-    const auto& event = profile.events[index];
-    return {{"name", text(event.name)},
-            {"unit", unit_name(event.unit)},
-            {"frequency_mode", event.frequency_mode},
-            {"rate", event.rate},
-            {"samples", event.samples},
-            {"event_count", event.weight},
-            {"idle_samples", event.idle_samples},
-            {"idle_event_count", event.idle_weight},
-            {"lost", event.lost},
-            {"lost_is_shared", event.lost_is_shared},
-            {"functions", functions_of(profile, index, top)},
-            {"unknown", shares_of(profile, index, Dimension::kUnknown, "reason")},
-            {"dsos", shares_of(profile, index, Dimension::kDso, "dso")},
-            {"comms", shares_of(profile, index, Dimension::kComm, "comm")},
-            {"units", shares_of(profile, index, Dimension::kUnit, "unit")},
-            {"containers", shares_of(profile, index, Dimension::kContainer, "container")}};
-}
 
 json::object cpu_object(const ProfileCpu& cpu) {
     const auto& sum = cpu.sum;
@@ -132,40 +69,47 @@ json::value time_or_null(WallTime time) {
 
 json::array texts(const std::vector<std::string>& lines) {
     json::array array;
-    for (const auto& line : lines) array.push_back(text(line));
+    for (const auto& line : lines) array.push_back(json_text(line));
     return array;
 }
 
 }  // namespace
 
+json::string json_text(std::string_view foreign) { return json::string(escape(foreign)); }
+
 std::string report_json(const Profile& profile, const ReportOptions& options) {
-    json::object report{{"schema", 1},
-                        {"id", text(profile.id)},
-                        {"start", time_or_null(profile.start)},
-                        {"end", time_or_null(profile.end)},
-                        {"duration_seconds", to_seconds(profile.duration)},
-                        {"partial", profile.partial},
-                        {"maps_suspect", profile.maps_suspect},
-                        {"host", json::object{{"hostname", text(profile.host.hostname)},
-                                              {"os_release", text(profile.host.os_release)},
-                                              {"architecture", text(profile.host.architecture)},
-                                              {"cpu_description", text(profile.host.cpu_description)},
-                                              {"cpus_online", profile.host.cpus_online},
-                                              {"recorder", text(profile.host.recorder)}}}};
+    json::object report{
+        {"schema", 1},
+        {"id", json_text(profile.id)},
+        {"start", time_or_null(profile.start)},
+        {"end", time_or_null(profile.end)},
+        {"duration_seconds", to_seconds(profile.duration)},
+        {"partial", profile.partial},
+        {"maps_suspect", profile.maps_suspect},
+        {"rounded", profile.rounded},
+        {"filter", profile.filter.empty() ? json::value(nullptr) : json::value(json_text(profile.filter))},
+        {"host", json::object{{"hostname", json_text(profile.host.hostname)},
+                              {"os_release", json_text(profile.host.os_release)},
+                              {"architecture", json_text(profile.host.architecture)},
+                              {"cpu_description", json_text(profile.host.cpu_description)},
+                              {"cpus_online", profile.host.cpus_online},
+                              {"recorder", json_text(profile.host.recorder)}}}};
     json::array events, cpus, ledger, cycles, broken, degraded;
-    for (std::uint32_t i = 0; i < profile.events.size(); ++i) events.push_back(event_object(profile, i, options.top));
+    for (std::uint32_t i = 0; i < profile.events.size(); ++i) events.push_back(event_json(profile, options, i));
     for (const auto& cpu : profile.cpus) {
         cpus.push_back(cpu_object(cpu));
         if (cpu.sum.clock_recorded) ledger.push_back(ledger_object(cpu));
         if (cpu.sum.cycles_recorded) cycles.push_back(cycles_object(cpu));
     }
     for (const auto& row : profile.broken) {
-        broken.push_back({{"dso", text(row.dso)}, {"samples", row.samples}, {"broken", row.broken}});
+        broken.push_back({{"dso", json_text(row.dso)}, {"samples", row.samples}, {"broken", row.broken}});
     }
     for (const auto& row : profile.degraded) {
-        degraded.push_back({{"reason", text(row.reason)}, {"detail", text(row.detail)}, {"remedy", text(row.remedy)}});
+        degraded.push_back(
+            {{"reason", json_text(row.reason)}, {"detail", json_text(row.detail)}, {"remedy", json_text(row.remedy)}});
     }
     report["events"] = std::move(events);
+    if (!options.focus.empty()) report["focus"] = focus_json(profile, options);
     report["cpus"] = std::move(cpus);
     report["ledger"] = std::move(ledger);
     report["cycles_ledger"] = std::move(cycles);
@@ -173,6 +117,10 @@ std::string report_json(const Profile& profile, const ReportOptions& options) {
     report["degraded"] = std::move(degraded);
     report["warnings"] = texts(profile.warnings);
     report["notes"] = texts(profile.notes);
+    if (!options.focus.empty() &&
+        std::ranges::all_of(report["focus"].as_array(), [](const json::value& value) { return value.is_null(); })) {
+        report["warnings"].as_array().push_back(json_text(focus_matches_nothing(profile, options.focus)));
+    }
     return json::serialize(report) + "\n";
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "base/text.hpp"
+
 namespace perfvigil::analyzer {
 namespace {
 
@@ -47,8 +49,8 @@ std::string shorten(std::string_view text, std::size_t width) {
            std::string(text.substr(prefix_bytes(text, length - tail)));
 }
 
-TextTable& TextTable::column(std::string header, Align align) {
-    columns_.push_back({std::move(header), align});
+TextTable& TextTable::column(std::string header, Align align, std::string narrow) {
+    columns_.push_back({std::move(header), align, std::move(narrow)});
     return *this;
 }
 
@@ -59,33 +61,55 @@ void TextTable::row(std::vector<std::string> cells) {
 
 std::string TextTable::render(std::size_t width) const {
     if (columns_.empty()) return {};
-    std::vector<std::size_t> widths;
-    for (const auto& column : columns_) widths.push_back(display_width(column.header));
-    for (const auto& row : rows_) {
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
+    Line header;
+    for (const auto& column : columns_) header.push_back(column.header);
+    auto wide = render_with({header}, kGap, width);
+    if (width == 0 || display_width(std::string_view(wide).substr(0, wide.find('\n'))) <= width) return wide;
+
+    std::vector<std::vector<std::string_view>> parts;
+    std::size_t height = 1;
+    for (const auto& column : columns_) {
+        parts.push_back(split(column.narrow.empty() ? column.header : column.narrow, '\n'));
+        height = std::max(height, parts.back().size());
     }
+    std::vector<Line> headers(height, Line(columns_.size()));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const auto first = height - parts[i].size();
+        for (std::size_t k = 0; k < parts[i].size(); ++k) headers[first + k][i] = parts[i][k];
+    }
+    return render_with(headers, " ", width);
+}
+
+std::string TextTable::render_with(const std::vector<Line>& headers, std::string_view gap, std::size_t width) const {
+    std::vector<std::size_t> widths(columns_.size());
+    const auto widen = [&](const Line& line) {
+        for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], display_width(line[i]));
+    };
+    for (const auto& line : headers) widen(line);
+    for (const auto& line : rows_) widen(line);
     std::size_t before_last = kIndent.size();
-    for (std::size_t i = 0; i + 1 < widths.size(); ++i) before_last += widths[i] + kGap.size();
+    for (std::size_t i = 0; i + 1 < widths.size(); ++i) before_last += widths[i] + gap.size();
     constexpr std::size_t kLeastName = 16;
     const auto last_width = width == 0 ? std::string::npos : std::max(width - std::min(width, before_last), kLeastName);
 
     std::string out;
-    const auto emit = [&](const auto& cell_at) {
-        std::string line(kIndent);
+    const auto emit = [&](const Line& cells) {
+        const auto start = out.size();
+        out += kIndent;
         for (std::size_t i = 0; i < columns_.size(); ++i) {
             const bool last = i + 1 == columns_.size();
             if (last && columns_[i].align == Align::kLeft) {
-                line += shorten(cell_at(i), last_width);
+                out += shorten(cells[i], last_width);
             } else {
-                append_cell(line, cell_at(i), widths[i], columns_[i].align);
-                if (!last) line += kGap;
+                append_cell(out, cells[i], widths[i], columns_[i].align);
+                if (!last) out += gap;
             }
         }
-        line.erase(line.find_last_not_of(' ') + 1);
-        out += line + '\n';
+        out.erase(std::max(start, out.find_last_not_of(' ') + 1));
+        out += '\n';
     };
-    emit([&](std::size_t i) -> const std::string& { return columns_[i].header; });
-    for (const auto& row : rows_) emit([&](std::size_t i) -> const std::string& { return row[i]; });
+    for (const auto& line : headers) emit(line);
+    for (const auto& line : rows_) emit(line);
     return out;
 }
 

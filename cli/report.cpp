@@ -1,67 +1,99 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <fmt/core.h>
-#include <unistd.h>
+#include "analyzer/report.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <optional>
 
-#include "analyzer/input/load.hpp"
-#include "analyzer/report.hpp"
+#include <fmt/core.h>
+
 #include "cli/arguments.hpp"
-#include "cli/client.hpp"
 #include "cli/commands.hpp"
-#include "daemon/protocol.hpp"
+#include "cli/profile_source.hpp"
+#include "cli/selection_arguments.hpp"
 
 namespace perfvigil::cli {
 namespace {
 
+using analyzer::ReportOptions;
+
 struct ReportCommandOptions {
     std::string socket;
-    std::string source = "latest";  // a window's id, "latest", or a capture file ("-": standard input)
-    OutputFormat format = OutputFormat::kText;
-    std::optional<std::size_t> top;  // default: 25 rows as text, everything as JSON
-    bool idle = false;
+    std::string source;
+    enum class Format : std::uint8_t { kText, kJson, kHtml } format = Format::kText;
+    std::optional<std::size_t> top;
+    std::optional<std::size_t> width;
+    SelectionArguments selection;
+    ReportOptions report;
 };
 
-int report_file(const ReportCommandOptions& options) {
-    const auto profile = analyzer::load_profile(options.source, {}, system_clock());
+int run_report(ReportCommandOptions& options) {
+    using Format = ReportCommandOptions::Format;
+    auto profile = profile_from(options.source, options.socket, options.selection.load);
     if (!profile) return complain(profile.error());
-    if (options.format == OutputFormat::kJson) {
-        fmt::print("{}", report_json(*profile, {.top = options.top.value_or(0)}));
-        return kDone;
+    const auto selected = analyzer::select(std::move(*profile), options.selection.names);
+    auto& report = options.report;
+    switch (options.format) {
+        case Format::kText:
+            report.top = options.top.value_or(ReportOptions{}.top);
+            report.width = options.width.value_or(output_width());
+            fmt::print("{}", report_text(selected, report));
+            break;
+        case Format::kJson:
+            report.top = options.top.value_or(0);
+            fmt::print("{}", report_json(selected, report));
+            break;
+        case Format::kHtml:
+            report.top = options.top.value_or(100);
+            fmt::print("{}", report_html(selected, report));
+            break;
     }
-    fmt::print("{}", report_text(*profile,
-                                 {.top = options.top.value_or(analyzer::ReportOptions{}.top),
-                                  .width = output_width(),
-                                  .idle = options.idle ? analyzer::IdleRows::kInclude : analyzer::IdleRows::kExclude}));
     return kDone;
 }
 
-int report_window(const ReportCommandOptions& options) {
-    if (!std::ranges::all_of(options.source, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; })) {
-        return complain({ErrorCode::kInvalid, 0, options.source + ": neither a file nor the id of a window"}, kUsage);
-    }
-    const bool json = options.format == OutputFormat::kJson;
-    auto target = fmt::format("{}/{}/{}?format={}&idle={}", protocol::kWindows, options.source, protocol::kReport,
-                              json ? "json" : "text", options.idle);
-    if (!json) target += fmt::format("&width={}", output_width());
-    if (options.top) target += fmt::format("&top={}", *options.top);
-    const auto reply = get(options.socket, target);
-    if (!reply) return complain(reply.error());
-    fmt::print("{}", reply->body);
-    return kDone;
+void add_format(CLI::App& command, ReportCommandOptions& options) {
+    using Format = ReportCommandOptions::Format;
+    auto* json =
+        command.add_flag_callback("--json", [&options] { options.format = Format::kJson; }, "JSON instead of text");
+    command
+        .add_flag_callback(
+            "--html", [&options] { options.format = Format::kHtml; }, "one self-contained HTML file on standard output")
+        ->excludes(json);
+    command.add_option("--top", options.top, "rows per table; 0: all (default: 25, with --json all, with --html 100)");
+    command.add_option("--width", options.width, "columns of text; 0: lines are not cut (default: the terminal's)");
 }
 
-// What no window id can be: a path, or standard input. A file of the working folder wins over a window of its name.
-bool names_a_file(const std::string& source) {
-    return source == "-" || source.find('/') != std::string::npos || source.find('.') != std::string::npos ||
-           ::access(source.c_str(), F_OK) == 0;
-}
-
-int run_report(const ReportCommandOptions& options) {
-    return names_a_file(options.source) ? report_file(options) : report_window(options);
+void add_contents(CLI::App& command, ReportOptions& report) {
+    command.add_flag_callback(
+        "--idle", [&report] { report.idle = analyzer::IdleRows::kInclude; },
+        "count idle samples in the shares and show their functions");
+    command.add_flag_callback(
+        "--no-children", [&report] { report.total = ReportOptions::Total::kHide; },
+        "only what was sampled in a function itself, without what it called");
+    auto* hide = command.add_flag_callback(
+        "--no-call-chains", [&report] { report.chains = ReportOptions::Chains::kHide; }, "tables only");
+    command
+        .add_flag_callback(
+            "--call-chains", [&report] { report.chains = ReportOptions::Chains::kShow; },
+            "call chains even where most of them end somewhere in between")
+        ->excludes(hide);
+    command
+        .add_option("--percent-limit", report.percent_limit,
+                    "leave out rows under this percentage of the event, and call paths under this percentage of "
+                    "their function (default: no row, paths under 1)")
+        ->check(CLI::Range(0.0, 100.0));
+    command.add_option("--focus", report.focus, "only this function (or glob): its callers, itself, and its callees")
+        ->option_text("SYMBOL");
+    command
+        .add_option_function<std::string>(
+            "--by",
+            [&report](const std::string& list) {
+                auto keys = analyzer::parse_group_keys(list);
+                if (!keys) throw CLI::ValidationError("--by", keys.error().message);
+                report.by = std::move(*keys);
+            },
+            "table by these keys, one inside the other: comm, pid, tid, cpu, dso, symbol, unit")
+        ->option_text("KEY[,KEY…]");
 }
 
 }  // namespace
@@ -70,13 +102,12 @@ void add_report(CLI::App& app, int& exit_code) {
     const auto shared = std::make_shared<ReportCommandOptions>();
     auto& options = *shared;
     auto& command = *app.add_subcommand(
-        "report", "Where the CPU time went: of a window of the running daemon, or of a perf.data file");
+        "report", "Where the CPU time went: of a window of the running daemon, or of a file that holds a profile");
     add_socket(command, options.socket);
-    add_json(command, options.format);
-    command.add_option("source", options.source, "'latest', a window's id, or a file ('-': standard input)")
-        ->capture_default_str();
-    command.add_option("--top", options.top, "rows per table; 0: all (default: 25, with --json all)");
-    command.add_flag("--idle", options.idle, "count idle samples in the shares and show their functions");
+    add_source(command, options.source);
+    add_format(command, options);
+    add_contents(command, options.report);
+    add_selection(command, options.selection);
     command.callback([shared, &exit_code] { exit_code = run_report(*shared); });
 }
 

@@ -27,6 +27,20 @@ TEST(TextTable, CutsOnlyTheLastColumnToTheWidth) {
     EXPECT_EQ(table.render(0), "  n  function\n  1  aaaaaaaaaabbbbbbbbbbcccccccccc\n");
 }
 
+TEST(TextTable, NumbersMoveTogetherWhereTheyAreTooWide) {
+    TextTable table;
+    table.column("cpu", kRight).column("idle unsampled", kRight, "idle un-\nsampled").column("lost", kRight);
+    table.row({"0", "1.500", "2"});
+    EXPECT_EQ(table.render(27),
+              "  cpu  idle unsampled  lost\n"
+              "    0           1.500     2\n");
+    EXPECT_EQ(table.render(26),
+              "      idle un-\n"
+              "  cpu  sampled lost\n"
+              "    0    1.500    2\n");
+    EXPECT_EQ(table.render(0), table.render(27));
+}
+
 TEST(TextTable, CountsCodePointsNotBytes) {
     EXPECT_EQ(display_width("äöü"), 3U);
     TextTable table;

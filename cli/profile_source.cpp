@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/profile_source.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <span>
+
+#include "analyzer/profile_codec.hpp"
+#include "base/time.hpp"
+#include "cli/client.hpp"
+#include "daemon/protocol.hpp"
+
+namespace perfvigil::cli {
+namespace {
+
+bool is_window(const std::string& source) {
+    return !source.empty() &&
+           std::ranges::all_of(source, [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; });
+}
+
+Result<analyzer::Profile> window_from(const std::string& id, const std::string& socket) {
+    if (!is_window(id)) return fail(ErrorCode::kInvalid, id + ": neither a file nor the id of a window");
+    const auto reply = get(socket, fmt::format("{}/{}/{}", protocol::kWindows, id, protocol::kProfile));
+    if (!reply) return fail(reply.error());
+    auto profile = analyzer::decode_profile(std::as_bytes(std::span(reply->body)));
+    if (!profile) return fail(std::move(profile.error()).at("window " + id));
+    return profile;
+}
+
+}  // namespace
+
+bool names_a_file(const std::string& source) {
+    return source == "-" || source.find_first_of("/.") != std::string::npos || ::access(source.c_str(), F_OK) == 0;
+}
+
+Result<analyzer::Profile> profile_from(const std::string& source, const std::string& socket,
+                                       const analyzer::LoadOptions& options) {
+    if (names_a_file(source)) return analyzer::load_profile(source, options, system_clock());
+    return window_from(source, socket);
+}
+
+void add_source(CLI::App& command, std::string& source) {
+    source = protocol::kLatest;
+    command.add_option("source", source, "'latest', a window's id, or a file ('-': standard input)")
+        ->capture_default_str();
+}
+
+}  // namespace perfvigil::cli
