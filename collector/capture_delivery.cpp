@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
 #include "collector/capture_writer.hpp"
 
 namespace perfvigil::collector {
@@ -13,6 +14,7 @@ constexpr Nanoseconds kForeignSlice = std::chrono::seconds(5);
 // A longer silence in a foreign capture is one long slice, so that a damaged time cannot ask for millions of cuts.
 constexpr int kMaxEmptySlices = 12;
 constexpr std::string_view kKernelName = "[kernel.kallsyms]";
+constexpr std::size_t kMaxModules = 4096;
 
 // Written by our writer from READ records, which the sink gets already.
 bool repeats_reads(const Record& record, Bytes bytes) {
@@ -80,14 +82,34 @@ void CaptureDelivery::deliver_read_sample(const OrderedRecord& ordered, const Sa
 }
 
 void CaptureDelivery::note_kernel(const MmapRecord& mmap) {
-    const bool kernel = (mmap.misc & kMiscCpumodeMask) == kMiscKernel && mmap.path.starts_with(kKernelName);
-    if (!kernel) return;
+    if ((mmap.misc & kMiscCpumodeMask) != kMiscKernel) return;
+    if (!mmap.path.starts_with(kKernelName)) return note_module(mmap);
     if (host_.kernel_build_id.empty()) host_.kernel_build_id = mmap.build_id;
     if (host_.kernel_start != 0) return;
     // The offset is the address of the reference symbol, whose name follows the kernel's.
     host_.kernel_start = mmap.page_offset != 0 ? mmap.page_offset : mmap.start;
     host_.kernel_end = mmap.start + mmap.length;
     host_.kernel_reference = mmap.path.substr(kKernelName.size());
+}
+
+// Captures of ours list their modules themselves.
+void CaptureDelivery::note_module(const MmapRecord& mmap) {
+    if (ours_ || host_.modules.size() >= kMaxModules) return;
+    std::string name(base_name(mmap.path));
+    const bool bracketed = name.starts_with('[') && name.ends_with(']') && name.find('.') == std::string::npos;
+    if (bracketed) {
+        name = name.substr(1, name.size() - 2);
+    } else if (const auto suffix = name.find(".ko"); suffix != std::string::npos) {
+        name.resize(suffix);
+    } else {
+        return;  // "[guest.kernel.kallsyms]" and other text that is no module's
+    }
+    std::ranges::replace(name, '-', '_');
+    host_.modules.push_back({.name = std::move(name),
+                             .path = std::string(mmap.path),
+                             .start = mmap.start,
+                             .size = mmap.length,
+                             .build_id = mmap.build_id});
 }
 
 // Epoch: unknown. Few foreign captures say how their clock relates to wall time.

@@ -39,6 +39,7 @@ private:
     void cut_by_time(MonotonicTime time, RecordSink& sink);
     void make_cut(const Cut& cut, RecordSink& sink);
     void note_kernel(const MmapRecord& mmap);
+    void note_module(const MmapRecord& mmap);
     void deliver_read_sample(const OrderedRecord& ordered, const SampleRecord& sample, RecordSink& sink);
     [[nodiscard]] WallTime wall_of(MonotonicTime time) const;
 

@@ -76,6 +76,15 @@ void read_clock_data(ByteReader& in, HostFacts& host) {
     host.monotonic_reference = monotonic_from_ns(reference);
 }
 
+// perf writes zeros where it did not look at its samples (--buildid-all, --no-buildid).
+void read_sample_times(ByteReader& in, CaptureFeatures& features) {
+    const std::uint64_t first = in.u64();
+    const std::uint64_t last = in.u64();
+    constexpr std::uint64_t kFarFuture = std::uint64_t{1} << 61;
+    if (!in.ok() || first == 0 || last < first || last > kFarFuture) return;
+    features.sample_times = {monotonic_from_ns(first), monotonic_from_ns(last)};
+}
+
 // Keys and values, each ended by a NUL.
 void read_meta_info(ByteReader& in, CaptureFeatures& features) {
     std::string_view text = view_of(in.rest());
@@ -102,6 +111,7 @@ bool read_feature(unsigned bit, Bytes section, Endian endian, CaptureFeatures& f
         case kFeatureCommandLine: read_command_line(in, features.host); break;
         case kFeatureEventDescription: read_events(in, features); break;
         case kFeatureDirectory: features.directory = true; break;
+        case kFeatureSampleTime: read_sample_times(in, features); break;
         case kFeatureClockData: read_clock_data(in, features.host); break;
         case kFeatureMetaInfo: read_meta_info(in, features); break;
         default: break;

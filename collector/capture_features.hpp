@@ -38,6 +38,12 @@ struct TracepointName {
     std::string name;      // "sched:sched_switch"
 };
 
+// Of the first and the last sample, whatever their order in the file.
+struct SampleTimes {
+    MonotonicTime first{};
+    MonotonicTime last{};
+};
+
 struct CaptureFeatures {
     HostFacts host;  // from perf's own features
     std::vector<EventDescription> events;
@@ -46,6 +52,7 @@ struct CaptureFeatures {
     std::vector<std::pair<std::string, std::string>> meta_info;  // simpleperf
     std::optional<CaptureFacts> facts;                           // ours
     bool directory = false;
+    std::optional<SampleTimes> sample_times;  // absent too where they mean nothing
 };
 
 // Adds what the section says. What it cannot read of it is left out with a sentence in `warnings`. Unknown bits are

@@ -154,7 +154,9 @@ void CaptureReader::State::end_input(const RecordInput::Stop& stop) {
         case Reason::kEnd: break;
         case Reason::kTruncated: warn(fmt::format("cut at {:#x}: {}; {}", stop.offset, stop.cause, kept)); break;
         case Reason::kDamaged:
-            warn(fmt::format("damaged at {:#x}: {}; {}, what follows was not", stop.offset, stop.cause, kept));
+            warn(fmt::format("damaged at {:#x}: {}; {}, {} was not", stop.offset, stop.cause, kept,
+                             input().stable() ? fmt::format("the rest of {} bytes", input().rest().size())
+                                              : std::string("what follows")));
             break;
         case Reason::kIo: warn(fmt::format("reading failed at {:#x}: {}; {}", stop.offset, stop.cause, kept)); break;
     }
@@ -230,6 +232,8 @@ Result<void> CaptureReader::finish(RecordSink& sink) {
 
 const HostFacts& CaptureReader::host() const { return state_->source.features.host; }
 bool CaptureReader::ours() const { return state_->ours; }
+const std::optional<SampleTimes>& CaptureReader::sample_times() const { return state_->source.features.sample_times; }
+bool CaptureReader::streamed() const { return state_->source.streamed; }
 const std::vector<CaptureBuildId>& CaptureReader::build_ids() const { return state_->source.features.build_ids; }
 const CaptureCounts& CaptureReader::counts() const { return state_->counts; }
 const std::vector<std::string>& CaptureReader::warnings() const { return state_->warnings; }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,10 @@ public:
     // From the header features; our own section where present. Complete after finish() for pipes.
     [[nodiscard]] const HostFacts& host() const;
     [[nodiscard]] bool ours() const;  // written by perfvigil: READ records and host facts can be trusted
+    // When the first and the last sample were taken, where the header says so (never in pipes, nor after a crash).
+    [[nodiscard]] const std::optional<SampleTimes>& sample_times() const;
+    // Its bytes cannot be read a second time.
+    [[nodiscard]] bool streamed() const;
     [[nodiscard]] const std::vector<CaptureBuildId>& build_ids() const;
     [[nodiscard]] const CaptureCounts& counts() const;
     [[nodiscard]] const std::vector<std::string>& warnings() const;

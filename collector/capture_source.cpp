@@ -7,9 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
+
+#include "base/text.hpp"
 
 namespace perfvigil::collector {
 namespace {
@@ -19,6 +24,23 @@ constexpr std::size_t kMaxStreamedFile = std::size_t{8} << 30;  // a whole file 
 bool is_folder(const std::string& path) {
     struct stat st{};
     return ::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+// The N of the files data.N in the folder, ascending.
+std::vector<std::uint64_t> numbered_files(const std::string& path) {
+    constexpr std::string_view kPrefix = "data.";
+    constexpr std::size_t kMaxFiles = 65536;
+    constexpr std::uint64_t kMaxNumber = 1U << 20;
+    std::vector<std::uint64_t> numbers;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+        const std::string name = entry.path().filename().string();
+        if (!name.starts_with(kPrefix) || numbers.size() == kMaxFiles) continue;
+        const auto number = parse_number<std::uint64_t>(std::string_view(name).substr(kPrefix.size()));
+        if (number && *number < kMaxNumber) numbers.push_back(*number);
+    }
+    std::ranges::sort(numbers);
+    return numbers;
 }
 
 bool is_regular(int fd) {
@@ -76,11 +98,21 @@ Result<CaptureSource> CaptureSource::open(const std::string& path) {
 Result<CaptureSource> CaptureSource::open_folder(const std::string& path) {
     auto source = open(path + "/data");
     if (!source) return source;
-    for (int i = 0;; ++i) {
-        auto mapped = MappedFile::open(fmt::format("{}/data.{}", path, i));
-        if (!mapped) break;
+    const auto parts = numbered_files(path);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const auto name = fmt::format("{}/data.{}", path, parts[i]);
+        auto mapped = MappedFile::open(name);
+        if (!mapped) {
+            source->warnings.push_back("not read: " + mapped.error().message);
+            continue;
+        }
         source->inputs.emplace_back(mapped->bytes(), 0, source->header.endian);
         source->files.push_back(std::move(*mapped));
+    }
+    // perf numbers them from 0, one per thread.
+    if (!parts.empty() && parts.back() + 1 != parts.size()) {
+        source->warnings.push_back(fmt::format("of the files data.0 to data.{} {} are missing: what they held is lost",
+                                               parts.back(), parts.back() + 1 - parts.size()));
     }
     source->name = path;
     return source;
@@ -96,9 +128,12 @@ Result<CaptureSource> CaptureSource::open_stream(UniqueFd fd, std::string name) 
         if (!rest) return fail(std::move(rest.error()).at(name));
         const Bytes tail = std::as_bytes(std::span(*rest));
         start->insert(start->end(), tail.begin(), tail.end());
-        return from_bytes(std::move(*start), std::move(name));
+        auto source = from_bytes(std::move(*start), std::move(name));
+        if (source) source->streamed = true;
+        return source;
     }
     CaptureSource source;
+    source.streamed = true;
     source.name = std::move(name);
     source.header = *header;
     start->erase(start->begin(), start->begin() + kPipeHeaderSize);
@@ -132,10 +167,12 @@ void CaptureSource::check_sections(Bytes file) {
             "the recorder did not finish the file (its data size is 0): records are read to the end, "
             "header features are not there");
     } else if (!header.data.fits(file.size())) {
-        warnings.push_back(
-            fmt::format("the data should lie at {:#x} with {} bytes, but the file ends at {:#x}: records "
-                        "are read up to there, header features are not there",
-                        header.data.offset, header.data.size, file.size()));
+        const std::uint64_t there = file.size() - std::min<std::uint64_t>(header.data.offset, file.size());
+        warnings.push_back(fmt::format(
+            "the data should lie at {:#x} with {} bytes, but the file ends at {:#x}: records are read up to "
+            "there, {} bytes of them are lost ({:.0f} %), header features are not there",
+            header.data.offset, header.data.size, file.size(), header.data.size - there,
+            100 * (1 - static_cast<double>(there) / static_cast<double>(header.data.size))));
     }
 }
 

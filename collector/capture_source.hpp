@@ -19,6 +19,7 @@ struct CaptureSource {
     CaptureHeader header;
     std::vector<StoredAttr> attrs;  // pipes: none yet
     CaptureFeatures features;
+    bool streamed = false;            // what was read cannot be read again
     bool facts_whole = false;         // features.facts are from the file's end, so its recorder finished it
     std::vector<RecordInput> inputs;  // more than one: directory format, no order among them
     std::vector<std::string> warnings;
