@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyzer/capture_analysis.hpp"
 
+#include <algorithm>
+#include <optional>
+
 #include "analyzer/stream_analysis.hpp"
 #include "analyzer/symbols/host_names.hpp"
-#include "analyzer/symbols/this_host.hpp"
+#include "analyzer/symbols/sourced_files.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -12,8 +15,8 @@ namespace {
 // front of it.
 class Sink final : public collector::RecordSink {
 public:
-    Sink(StreamAnalysis& analysis, CaptureNames& names, const collector::CaptureReader& reader, const Clock& clock)
-        : analysis_(analysis), names_(names), reader_(reader), clock_(clock) {}
+    Sink(StreamAnalysis& analysis, CaptureNames& names, const collector::CaptureReader& reader)
+        : analysis_(analysis), names_(names), reader_(reader) {}
 
     void on_record(const collector::OrderedRecord& record) override {
         if (!prepared_ && std::holds_alternative<collector::SampleRecord>(record.record)) prepare();
@@ -24,29 +27,76 @@ public:
 private:
     void prepare() {
         prepared_ = true;
-        const auto* symbols = names_.names().symbolizer().kernel_symbols();
-        analysis_.set_kernel_text(KernelText(capture_text_ranges(reader_.host(), read_this_host(clock_), symbols)));
+        KernelNames& kernel = names_.names().symbolizer().kernel();
+        analysis_.set_kernel_text(KernelText(capture_text_ranges(reader_.host(), kernel)));
     }
 
     StreamAnalysis& analysis_;
     CaptureNames& names_;
     const collector::CaptureReader& reader_;
-    const Clock& clock_;
     bool prepared_ = false;
 };
 
+// When the first and the last sample were taken, of a capture whose header does not say.
+class SpanSink final : public collector::RecordSink {
+public:
+    explicit SpanSink(const collector::EventTable& events) : events_(events) {}
+
+    void on_record(const collector::OrderedRecord& record) override {
+        const auto* sample = std::get_if<collector::SampleRecord>(&record.record);
+        if (sample == nullptr || record.event == nullptr || !sample->sample.has(collector::kSampleTime)) return;
+        if (events_.event(record.event->event).role != collector::EventRole::kSampling) return;
+        const MonotonicTime time = sample->sample.time;
+        if (!span) span = {time, time};
+        span->first = std::min(span->first, time);
+        span->last = std::max(span->last, time);
+    }
+    void on_cut(const collector::Cut& /*cut*/) override {}
+
+    std::optional<SampleSpan> span;
+
+private:
+    const collector::EventTable& events_;
+};
+
+// What a range in percent is of.
+Result<std::optional<SampleSpan>> span_of(const collector::CaptureReader& reader, const SampleSelection& selection) {
+    if (!selection.time || selection.time->unit != TimeRange::Unit::kPercent) return std::nullopt;
+    if (const auto& times = reader.sample_times()) return SampleSpan{times->first, times->last};
+    if (reader.streamed()) {
+        return fail(ErrorCode::kUnsupported,
+                    reader.name() +
+                        ": a time range in percent needs the capture's end before its start; give it in "
+                        "seconds, or read the capture from a file");
+    }
+    auto first_pass = collector::CaptureReader::open(reader.name());
+    if (!first_pass) return fail(std::move(first_pass.error()));
+    SpanSink sink((*first_pass)->events());
+    if (auto finished = (*first_pass)->finish(sink); !finished) return fail(std::move(finished.error()));
+    return sink.span;
+}
+
 }  // namespace
 
-Result<Profile> analyze_capture(collector::CaptureReader& reader, std::string id, const Clock& clock) {
-    CaptureNames names(clock, reader);
+Result<Profile> analyze_capture(collector::CaptureReader& reader, std::string id, const CaptureOptions& options,
+                                const Clock& clock) {
+    if (auto usable = check(options.symbols); !usable) return fail(std::move(usable.error()));
+    auto span = span_of(reader, options.samples);
+    if (!span) return fail(std::move(span.error()));
+    CaptureNames names(clock, reader, options.symbols);
     StreamAnalysis analysis(reader.events(), names, KernelText(), {}, nullptr);
+    analysis.select(options.samples, *span);
+    if (options.split_hybrid) analysis.split_hybrid();
     if (!reader.host().cpu_times.empty()) analysis.set_baseline_times(reader.host().cpu_times.front().cpus);
-    Sink sink(analysis, names, reader, clock);
+    Sink sink(analysis, names, reader);
     if (auto finished = reader.finish(sink); !finished) return fail(std::move(finished.error()));
+    HostSymbolizer& symbolizer = names.names().symbolizer();
+    if (const auto& error = symbolizer.kernel().copy_error()) return fail(Error(*error).at("--kallsyms"));
     auto profile = analysis.build(reader.host(), std::move(id));
     const auto& warnings = reader.warnings();
     profile.warnings.insert(profile.warnings.begin(), warnings.begin(), warnings.end());
-    for (auto& degraded : names.names().symbolizer().degraded()) profile.degraded.push_back(std::move(degraded));
+    for (auto& sentence : symbolizer.refusals()) profile.warnings.push_back(std::move(sentence));
+    for (auto& degraded : symbolizer.degraded()) profile.degraded.push_back(std::move(degraded));
     return profile;
 }
 

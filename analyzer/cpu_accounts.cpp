@@ -11,11 +11,8 @@ using collector::OrderedRecord;
 
 namespace {
 
-// Which CPU a record speaks of: the one its instance counts, else the one its sample_id names.
-std::optional<std::uint32_t> cpu_number(const EventInstance& instance, const collector::SampleId& id) {
-    if (instance.cpu) return instance.cpu->value;
-    if (id.has(collector::kSampleCpu)) return id.cpu.value;
-    return std::nullopt;
+Nanoseconds period_in(const EventInstance& instance, Nanoseconds newest) {
+    return instance.nominal_period.count() > 0 ? instance.nominal_period : newest;
 }
 
 std::uint64_t later_minus_earlier(std::uint64_t later, std::uint64_t earlier) {
@@ -33,6 +30,12 @@ std::uint64_t scaled(std::uint64_t value, std::uint64_t enabled, std::uint64_t r
 }
 
 }  // namespace
+
+std::optional<CpuId> cpu_of(const EventInstance& instance, const collector::SampleId& id) {
+    if (instance.cpu) return instance.cpu;
+    if (id.has(collector::kSampleCpu)) return id.cpu;
+    return std::nullopt;
+}
 
 // --- places
 
@@ -109,17 +112,16 @@ CpuAccounts::Placed CpuAccounts::sample(const OrderedRecord& record, const colle
     const EventInstance& instance = *record.event;
     EventFacts& event = facts(instance.event);
     note_generation(event, instance);
-    const Nanoseconds period = instance.nominal_period.count() > 0 ? instance.nominal_period : event.period;
+    const Nanoseconds period = period_in(instance, event.period);
     Placed placed;
-    placed.weight = event.is_time ? static_cast<std::uint64_t>(period.count())
-                                  : (sample.period != 0 ? sample.period : event.fallback_weight);
+    placed.weight = weight_of(event, instance, sample);
 
-    const auto number = cpu_number(instance, sample.sample);
-    Cpu* cpu = number ? cpu_of(*number) : nullptr;
+    const auto number = analyzer::cpu_of(instance, sample.sample);
+    Cpu* cpu = number ? cpu_of(number->value) : nullptr;
     if (cpu != nullptr) {
         Use& use = use_of(lane_of(*cpu, instance.event), instance.generation);
         placed.side = use.side;
-        CpuSlice& slice = cpu_slice(placed.side, *number);
+        CpuSlice& slice = cpu_slice(placed.side, number->value);
         if (event.kind == Kind::kClock) {
             cpu->has_clock = true;
             slice.clock_recorded |= instance.cpu.has_value() && event.sees_all;
@@ -133,14 +135,36 @@ CpuAccounts::Placed CpuAccounts::sample(const OrderedRecord& record, const colle
             ++slice.cycles_samples;
         }
     }
-    if (event.kind == Kind::kClock) {
-        if (!first_clock_sample_) first_clock_sample_ = record.time;
-        last_clock_sample_ = std::max(last_clock_sample_, record.time);
-    }
+    note_clock_sample(event, record.time);
     EventTotals& total = totals(placed.side, instance.event);
     ++total.samples;
     total.weight += placed.weight;
     return placed;
+}
+
+void CpuAccounts::leave_out(const OrderedRecord& record, const collector::SampleRecord& sample) {
+    const EventInstance& instance = *record.event;
+    EventFacts& event = facts(instance.event);
+    note_generation(event, instance);
+    note_clock_sample(event, record.time);
+    const auto number = analyzer::cpu_of(instance, sample.sample);
+    Cpu* cpu = number ? cpu_of(number->value) : nullptr;
+    const Side side = cpu == nullptr ? Side::kOpen : use_of(lane_of(*cpu, instance.event), instance.generation).side;
+    EventTotals& total = totals(side, instance.event);
+    ++total.left_out_samples;
+    total.left_out_weight += weight_of(event, instance, sample);
+}
+
+std::uint64_t CpuAccounts::weight_of(const EventFacts& event, const EventInstance& instance,
+                                     const collector::SampleRecord& sample) {
+    if (event.is_time) return static_cast<std::uint64_t>(period_in(instance, event.period).count());
+    return sample.period != 0 ? sample.period : event.fallback_weight;
+}
+
+void CpuAccounts::note_clock_sample(const EventFacts& event, MonotonicTime time) {
+    if (event.kind != Kind::kClock) return;
+    if (!first_clock_sample_) first_clock_sample_ = time;
+    last_clock_sample_ = std::max(last_clock_sample_, time);
 }
 
 void CpuAccounts::note_generation(EventFacts& event, const EventInstance& instance) {
@@ -216,7 +240,7 @@ void CpuAccounts::add_stretch(Cpu& cpu, Lane& lane, CpuSlice& slice, const Event
             enabled = std::max(Nanoseconds{}, enabled - (lane.counted_until - from.counted_from));
         }
         lane.counted_until = std::max(lane.counted_until, to.counted_from);
-        const Nanoseconds period = instance.nominal_period.count() > 0 ? instance.nominal_period : event.period;
+        const Nanoseconds period = period_in(instance, event.period);
         cpu.has_clock = true;
         slice.clock_recorded |= event.sees_all;
         slice.enabled += enabled;
@@ -239,15 +263,16 @@ void CpuAccounts::throttle(const OrderedRecord& record, const collector::Throttl
     const EventInstance& instance = *record.event;
     const EventFacts& event = facts(instance.event);
     if (throttle.throttled) ++totals(Side::kOpen, instance.event).throttles;
-    const auto number = cpu_number(instance, throttle.sample);
-    Cpu* cpu = number ? cpu_of(*number) : nullptr;
+    const auto number = analyzer::cpu_of(instance, throttle.sample);
+    Cpu* cpu = number ? cpu_of(number->value) : nullptr;
     if (cpu == nullptr || event.kind != Kind::kClock) return;
     Lane& lane = lane_of(*cpu, instance.event);
     if (throttle.throttled) {
         if (!lane.throttled_since) lane.throttled_since = record.time;
         return;
     }
-    end_throttled(lane, cpu_slice(use_of(lane, instance.generation).side, *number), record.time, Throttled::kEnds);
+    end_throttled(lane, cpu_slice(use_of(lane, instance.generation).side, number->value), record.time,
+                  Throttled::kEnds);
 }
 
 void CpuAccounts::end_throttled(Lane& lane, CpuSlice& slice, MonotonicTime until, Throttled how) {
@@ -268,8 +293,8 @@ void CpuAccounts::lost(const OrderedRecord& record, const collector::LostRecord&
     EventTotals& total = totals(Side::kOpen, instance.event);
     total.lost += lost.lost;
     total.lost_is_shared = true;
-    const auto number = cpu_number(instance, lost.sample);
-    if (Cpu* cpu = number ? cpu_of(*number) : nullptr; cpu != nullptr) cpu->ring_lost += lost.lost;
+    const auto number = analyzer::cpu_of(instance, lost.sample);
+    if (Cpu* cpu = number ? cpu_of(number->value) : nullptr; cpu != nullptr) cpu->ring_lost += lost.lost;
 }
 
 void CpuAccounts::lost_samples(const OrderedRecord& record, const collector::LostSamplesRecord& lost) {
@@ -278,9 +303,9 @@ void CpuAccounts::lost_samples(const OrderedRecord& record, const collector::Los
     if (lost.by_filter || event.lost_by_read) return;
     event.lost_by_records = true;
     totals(Side::kOpen, instance.event).lost += lost.lost;
-    const auto number = cpu_number(instance, lost.sample);
-    if (!number || cpu_of(*number) == nullptr) return;
-    CpuSlice& slice = cpu_slice(Side::kOpen, *number);
+    const auto number = analyzer::cpu_of(instance, lost.sample);
+    if (!number || cpu_of(number->value) == nullptr) return;
+    CpuSlice& slice = cpu_slice(Side::kOpen, number->value);
     if (event.kind == Kind::kClock) {
         slice.lost += lost.lost;
         slice.lost_time += static_cast<std::int64_t>(lost.lost) * event.period;

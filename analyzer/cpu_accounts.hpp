@@ -27,6 +27,9 @@ namespace perfvigil::analyzer {
 
 enum class Side : std::uint8_t { kOpen, kNext };
 
+// Which CPU a record speaks of: the one its instance counts, else the one its sample_id names.
+[[nodiscard]] std::optional<CpuId> cpu_of(const collector::EventInstance& instance, const collector::SampleId& id);
+
 class CpuAccounts {
 public:
     explicit CpuAccounts(const collector::EventTable& events) : events_(events) {}
@@ -40,6 +43,8 @@ public:
         std::uint64_t weight = 0;
     };
     Placed sample(const collector::OrderedRecord& record, const collector::SampleRecord& sample, Mode mode);
+    // Counts a sample that is not wanted. That it came is known all the same, to the estimate of T too.
+    void leave_out(const collector::OrderedRecord& record, const collector::SampleRecord& sample);
 
     void read(const collector::OrderedRecord& record, const collector::ReadRecord& read);
     void throttle(const collector::OrderedRecord& record, const collector::ThrottleRecord& throttle);
@@ -84,6 +89,7 @@ private:
     struct Cpu {
         std::vector<Lane> lanes;  // by EventIndex
         bool has_clock = false;
+        bool estimated = false;       // its T reaches to estimated_until_
         std::uint64_t ring_lost = 0;  // LOST records of a foreign file in the open slice
         bool times_known = false;
         collector::CpuTimes times{};  // at the previous cut
@@ -113,6 +119,9 @@ private:
     [[nodiscard]] CpuSlice& cpu_slice(Side side, std::uint32_t number);
     [[nodiscard]] EventTotals& totals(Side side, collector::EventIndex event);
     static void note_generation(EventFacts& event, const collector::EventInstance& instance);
+    [[nodiscard]] static std::uint64_t weight_of(const EventFacts& event, const collector::EventInstance& instance,
+                                                 const collector::SampleRecord& sample);
+    void note_clock_sample(const EventFacts& event, MonotonicTime time);
 
     void read_member(MonotonicTime time, const collector::EventInstance& instance, const collector::ReadView& view,
                      const collector::CounterValue& member);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The end of a slice: what can be said only when all of its records are in.
 #include <algorithm>
+#include <utility>
 
 #include "analyzer/cpu_accounts.hpp"
 #include "analyzer/ledger.hpp"
@@ -74,16 +75,19 @@ void CpuAccounts::close(const Cut& cut, Slice& slice) {
 
 // A foreign file of whole CPUs has no counter readings. All its CPUs were recorded as long as any of them: from one
 // period before the clock's first sample anywhere to its last one. (A CPU's own first and last sample would make a CPU
-// that writes no idle samples look busy all the time.)
+// that writes no idle samples look busy all the time.) One that was silent until now gets the time since then at once:
+// its sum over the capture is right, if not this slice's.
 void CpuAccounts::estimate_time(const Cut& cut) {
     if (!clock_ || !first_clock_sample_) return;
     const EventFacts& clock = facts_[clock_->value];
     if (has_readings_ || !clock.whole_cpu_likely || clock.period.count() == 0) return;
-    const MonotonicTime start = estimated_until_.value_or(*first_clock_sample_ - clock.period);
-    const MonotonicTime end = std::max(start, cut.last ? last_clock_sample_ : cut.time);
+    const MonotonicTime first = *first_clock_sample_ - clock.period;
+    const MonotonicTime so_far = estimated_until_.value_or(first);
+    const MonotonicTime end = std::max(so_far, cut.last ? last_clock_sample_ : cut.time);
     estimated_until_ = end;
     for (std::uint32_t number = 0; number < cpus_.size(); ++number) {
         if (!cpus_[number].has_clock) continue;
+        const MonotonicTime start = std::exchange(cpus_[number].estimated, true) ? so_far : first;
         CpuSlice& slice = cpu_slice(Side::kOpen, number);
         slice.clock_recorded = true;
         slice.time_estimated = true;
@@ -139,13 +143,7 @@ void CpuAccounts::hand_over(Slice& slice, bool both) {
     for (std::size_t i = 0; i < facts_.size(); ++i) {
         EventTotals& total = slice.totals[i];
         if (i < open.totals.size()) total = open.totals[i];
-        if (both && i < next.totals.size()) {
-            total.samples += next.totals[i].samples;
-            total.weight += next.totals[i].weight;
-            total.lost += next.totals[i].lost;
-            total.lost_is_shared |= next.totals[i].lost_is_shared;
-            total.throttles += next.totals[i].throttles;
-        }
+        if (both && i < next.totals.size()) accumulate(total, next.totals[i]);
         if (facts_[i].is_time) total.nominal_period = facts_[i].period;
     }
     for (std::size_t i = 0; i < std::max(open.cpus.size(), next.cpus.size()); ++i) {

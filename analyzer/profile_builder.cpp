@@ -6,6 +6,7 @@
 
 #include "analyzer/ledger.hpp"
 #include "analyzer/ledger_sum.hpp"
+#include "analyzer/profile_events.hpp"
 #include "analyzer/profile_tables.hpp"
 #include "analyzer/profile_warnings.hpp"
 
@@ -54,10 +55,11 @@ struct SelfSum {  // of one event, function and context
 }  // namespace
 
 struct ProfileBuilder::State {
-    State(const std::vector<EventInfo>& event_list, Symbolizer& names) : events(event_list), symbolizer(names) {}
+    State(const std::vector<EventInfo>& event_list, Symbolizer& names)
+        : events(event_list), symbolizer(names), totals(event_list) {}
 
     void begin_window();
-    [[nodiscard]] std::uint32_t event_number(EventIndex event);
+    void count_whole(const Slice& slice);
     void name_frames(const Slice& slice);
     [[nodiscard]] std::uint32_t function_of(const Frame& frame);
     [[nodiscard]] std::uint32_t function_without_dso(std::uint64_t what);
@@ -71,14 +73,14 @@ struct ProfileBuilder::State {
 
     const std::vector<EventInfo>& events;
     Symbolizer& symbolizer;
+    SampleSelection selection;
 
     // The window so far.
+    bool begun = false;
     std::size_t slices = 0;
     ProfileTables tables;
-    std::vector<ProfileEvent> totals;    // by event number
-    std::vector<std::uint32_t> numbers;  // of EventIndex; kNone: no sampling event
-    std::vector<EventIndex> indices;     // of event numbers
-    std::vector<ProfileCpu> cpus;        // by ascending CPU
+    ProfileEvents totals;
+    std::vector<ProfileCpu> cpus;  // by ascending CPU
     boost::unordered_flat_map<CpuId, LedgerSum> ledgers;
     std::vector<ProfileMoment> moments;
     std::vector<BrokenStacks> broken;  // by the tables' Dso number
@@ -118,10 +120,8 @@ std::size_t ProfileBuilder::slices() const { return state_->slices; }
 
 SliceHotspots ProfileBuilder::add(const Slice& slice) {
     State& state = *state_;
-    if (state.slices == 0) {
-        state.begin_window();
-        state.first_start = slice.start;
-    }
+    state.begin_window();
+    if (state.slices == 0) state.first_start = slice.start;
     ++state.slices;
     state.wall_end = slice.wall_end;
     const Nanoseconds length = std::max(Nanoseconds{}, slice.end - slice.start);
@@ -138,42 +138,28 @@ SliceHotspots ProfileBuilder::add(const Slice& slice) {
     state.count_entries(slice);
     state.count_broken(slice);
     state.add_totals(slice, moment);
+    state.count_whole(slice);
     state.add_cpus(slice, moment);
     state.add_top(moment);
     state.moments.push_back(std::move(moment));
     return state.hotspots();
 }
 
+void ProfileBuilder::set_selection(SampleSelection selection) { state_->selection = std::move(selection); }
+
+void ProfileBuilder::split_hybrid() { state_->totals.split_hybrid(); }
+
+void ProfileBuilder::add_left_out(const Slice& slice) {
+    state_->begin_window();
+    state_->count_whole(slice);
+}
+
 void ProfileBuilder::State::begin_window() {
+    if (std::exchange(begun, true)) return;
     symbolizer.begin_window();
     named.clear();
     named_index.clear();
     totals.clear();
-    numbers.clear();
-    indices.clear();
-}
-
-// The event's place in the profile: sampling events in the order of the table.
-std::uint32_t ProfileBuilder::State::event_number(EventIndex event) {
-    for (std::size_t i = numbers.size(); i < events.size(); ++i) {
-        const EventInfo& info = events[i];
-        if (info.role != collector::EventRole::kSampling) {
-            numbers.push_back(kNone);
-            continue;
-        }
-        numbers.push_back(static_cast<std::uint32_t>(totals.size()));
-        indices.push_back(EventIndex{static_cast<std::uint32_t>(i)});
-        const Nanoseconds period = info.nominal_period();
-        const bool cycles =
-            info.attr.type == collector::kTypeHardware && (info.attr.config & 0xffffffffU) == collector::kHwCpuCycles;
-        totals.push_back({.name = info.name,
-                          .unit = period.count() > 0 ? WeightUnit::kNanoseconds
-                                                     : (cycles ? WeightUnit::kCycles : WeightUnit::kEvents),
-                          .frequency_mode = info.attr.freq(),
-                          .rate = info.attr.sample_period_or_freq,
-                          .nominal_period = period});
-    }
-    return event.value < numbers.size() ? numbers[event.value] : kNone;
 }
 
 // --- names
@@ -231,13 +217,17 @@ void ProfileBuilder::State::translate_stacks(const Slice& slice) {
         stacks.push_back(tables.stack(scratch, stack.flags));
     }
     contexts.clear();
-    for (const Actor& actor : slice.actors) contexts.push_back(tables.context(actor.comm, actor.cgroup_path));
+    for (const Actor& actor : slice.actors) {
+        ContextPart part{.pid = {}, .tid = actor.tid, .cpu = actor.cpu};
+        if (selection.by_pid) part.pid = actor.pid;
+        contexts.push_back(tables.context(actor.comm, actor.cgroup_path, part));
+    }
 }
 
 void ProfileBuilder::State::count_entries(const Slice& slice) {
     self.clear();
     for (const Entry& entry : slice.entries) {
-        const std::uint32_t event = event_number(entry.event);
+        const std::uint32_t event = totals.number_of(entry.event);
         if (event == kNone) continue;
         const std::uint32_t context = contexts[entry.actor];
         tables.count(event, stacks[entry.stack], context, entry.idle, entry.samples, entry.weight);
@@ -267,7 +257,7 @@ void ProfileBuilder::State::count_broken(const Slice& slice) {
     });
     stack_samples.assign(slice.stacks.size(), 0);
     for (const Entry& entry : slice.entries) {
-        if (event_number(entry.event) == kNone) continue;
+        if (totals.number_of(entry.event) == kNone) continue;
         if (has_clock && events[entry.event.value].nominal_period().count() == 0) continue;
         stack_samples[entry.stack] += entry.samples;
     }
@@ -294,17 +284,18 @@ void ProfileBuilder::State::count_broken(const Slice& slice) {
 
 void ProfileBuilder::State::add_totals(const Slice& slice, ProfileMoment& moment) {
     for (std::size_t i = 0; i < slice.totals.size(); ++i) {
-        const std::uint32_t number = event_number(EventIndex{static_cast<std::uint32_t>(i)});
+        const std::uint32_t number = totals.number_of(EventIndex{static_cast<std::uint32_t>(i)});
         if (number == kNone) continue;
         const EventTotals& more = slice.totals[i];
         if (moment.totals.size() <= number) moment.totals.resize(number + 1);
-        moment.totals[number] = more;
+        accumulate(moment.totals[number], more);
         ProfileEvent& sum = totals[number];
         sum.samples += more.samples;
         sum.weight += more.weight;
         sum.lost += more.lost;
         sum.lost_is_shared |= more.lost_is_shared;
         facts.add_throttles(number, more.throttles);
+        facts.add_arrived(number, more.samples + more.left_out_samples);
         if (more.nominal_period.count() > 0 && more.nominal_period != sum.nominal_period) {
             sum.nominal_period = more.nominal_period;
             const auto period = static_cast<std::uint64_t>(more.nominal_period.count());
@@ -313,6 +304,16 @@ void ProfileBuilder::State::add_totals(const Slice& slice, ProfileMoment& moment
         }
     }
     moment.totals.resize(totals.size());
+}
+
+void ProfileBuilder::State::count_whole(const Slice& slice) {
+    if (!selection.selects()) return;
+    for (std::size_t i = 0; i < slice.totals.size(); ++i) {
+        const std::uint32_t number = totals.number_of(EventIndex{static_cast<std::uint32_t>(i)});
+        if (number == kNone) continue;
+        totals[number].whole_samples += slice.totals[i].samples + slice.totals[i].left_out_samples;
+        totals[number].whole_weight += slice.totals[i].weight + slice.totals[i].left_out_weight;
+    }
 }
 
 void ProfileBuilder::State::add_cpus(const Slice& slice, ProfileMoment& moment) {
@@ -363,7 +364,7 @@ SliceHotspots ProfileBuilder::State::hotspots() {
         result.rows.push_back({.function = function.name,
                                .dso = function.dso,
                                .unit = tables.context_at(sum.context).unit,
-                               .event = indices[sum.event].value,
+                               .event = totals.index_of(sum.event).value,
                                .samples = sum.samples,
                                .weight = sum.weight,
                                .reason = function.reason});
@@ -394,8 +395,7 @@ Profile ProfileBuilder::build(const collector::HostFacts& host, std::string id) 
     keep(host.vulnerabilities, profile.host.vulnerabilities);
     keep(host.kernel_config, profile.host.kernel_config);
     keep(host.settings, profile.host.settings);
-    (void)state.event_number({});
-    profile.events = state.totals;
+    profile.events = state.totals.take();
     for (std::size_t i = 0; i < state.broken.size(); ++i) {
         state.broken[i].dso = state.tables.dso_at(static_cast<std::uint32_t>(i));
     }
@@ -411,8 +411,12 @@ Profile ProfileBuilder::build(const collector::HostFacts& host, std::string id) 
     profile.partial = state.partial;
     profile.maps_suspect = state.maps_suspect;
     profile.degraded = host.degraded;
+    profile.filter = state.selection.text();
     add_warnings(profile, state.events, state.facts);
-    state_ = std::make_unique<State>(state.events, state.symbolizer);
+    auto next = std::make_unique<State>(state.events, state.symbolizer);
+    next->selection = std::move(state.selection);
+    next->totals.inherit(state.totals);
+    state_ = std::move(next);
     return profile;
 }
 

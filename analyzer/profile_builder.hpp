@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/profile.hpp"
+#include "analyzer/sample_selection.hpp"
 #include "analyzer/slice.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "collector/event_table.hpp"
@@ -47,8 +48,17 @@ public:
     ProfileBuilder(const std::vector<collector::EventInfo>& events, Symbolizer& symbolizer);
     ~ProfileBuilder();
 
+    // How the samples of the slices to come were selected and told apart: goes into Profile::filter and contexts, and
+    // makes the profile say what its events were before.
+    void set_selection(SampleSelection selection);
+
+    // Before the first slice: the events of a hybrid CPU's core types stay apart (ProfileEvents).
+    void split_hybrid();
+
     // Takes what it needs of the slice; the caller recycles it.
     SliceHotspots add(const Slice& slice);
+    // A slice of which nothing was selected: its samples count for the whole alone, its time does not count.
+    void add_left_out(const Slice& slice);
 
     // The profile of everything added since the last build; the builder starts anew.
     [[nodiscard]] Profile build(const collector::HostFacts& host, std::string id);

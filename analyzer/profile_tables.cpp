@@ -71,7 +71,7 @@ std::uint32_t ProfileTables::stack(std::span<const std::uint32_t> functions, std
     return last_of(stacks_);
 }
 
-std::uint32_t ProfileTables::context(std::string_view comm, std::string_view cgroup_path) {
+std::uint32_t ProfileTables::context(std::string_view comm, std::string_view cgroup_path, const ContextPart& part) {
     const std::uint64_t path_hash = mix_text(hash_seed(), cgroup_path);
     auto path = path_index_.find(path_hash, [&](std::uint32_t number) { return paths_[number].path == cgroup_path; });
     if (path == kNone) {
@@ -81,13 +81,22 @@ std::uint32_t ProfileTables::context(std::string_view comm, std::string_view cgr
     }
     // Cgroups below one unit (a delegated tree) are one context.
     const auto& [unit, container] = paths_[path].name;
-    const std::uint64_t hash = mix_text(mix_text(mix_text(hash_seed(), comm), unit), container);
+    std::uint64_t hash = mix_text(mix_text(mix_text(hash_seed(), comm), unit), container);
+    if (part.pid) hash = mix(hash, static_cast<std::uint32_t>(part.pid->value));
+    if (part.tid) hash = mix(hash, static_cast<std::uint32_t>(part.tid->value));
+    if (part.cpu) hash = mix(hash, part.cpu->value);
     const auto found = context_index_.find(hash, [&](std::uint32_t number) {
         const auto& known = contexts_[number];
-        return known.comm == comm && known.unit == unit && known.container == container;
+        return known.comm == comm && known.unit == unit && known.container == container && known.pid == part.pid &&
+               known.tid == part.tid && known.cpu == part.cpu;
     });
     if (found != kNone) return found;
-    contexts_.push_back({.comm = std::string(comm), .unit = unit, .container = container});
+    contexts_.push_back({.comm = std::string(comm),
+                         .unit = unit,
+                         .container = container,
+                         .pid = part.pid,
+                         .tid = part.tid,
+                         .cpu = part.cpu});
     context_index_.insert(hash, last_of(contexts_));
     return last_of(contexts_);
 }

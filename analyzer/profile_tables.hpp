@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,13 @@
 #include "base/build_id.hpp"
 
 namespace perfvigil::analyzer {
+
+// What is to be told apart within one name and unit.
+struct ContextPart {
+    std::optional<Pid> pid{};
+    std::optional<Tid> tid{};
+    std::optional<CpuId> cpu{};
+};
 
 class ProfileTables {
 public:
@@ -29,7 +37,8 @@ public:
 
     // `functions` innermost first, at least one. Beyond kMostStackFunctions a new stack keeps its innermost 8.
     [[nodiscard]] std::uint32_t stack(std::span<const std::uint32_t> functions, std::uint8_t flags);
-    [[nodiscard]] std::uint32_t context(std::string_view comm, std::string_view cgroup_path);
+    [[nodiscard]] std::uint32_t context(std::string_view comm, std::string_view cgroup_path,
+                                        const ContextPart& part = {});
     [[nodiscard]] const ProfileContext& context_at(std::uint32_t number) const { return contexts_[number]; }
     void count(std::uint32_t event, std::uint32_t stack, std::uint32_t context, bool idle, std::uint64_t samples,
                std::uint64_t weight);

@@ -19,16 +19,20 @@ std::string count(std::uint64_t number, std::string_view one, std::string_view m
     return std::to_string(number) + " " + std::string(number == 1 ? one : many);
 }
 
-void warn_of_loss(Profile& profile) {
-    for (const auto& event : profile.events) {
+// What was lost has neither process nor time. With a selection the share is of all samples of the slices that the
+// selection touches, as the losses are.
+void warn_of_loss(Profile& profile, const WindowFacts& facts) {
+    for (std::size_t i = 0; i < profile.events.size(); ++i) {
+        const auto& event = profile.events[i];
         if (event.lost == 0) continue;
-        const std::uint64_t all = event.samples + event.lost;
+        const std::uint64_t arrived = i < facts.arrived.size() ? facts.arrived[i] : event.samples;
+        const std::uint64_t all = arrived + event.lost;
         const double share = static_cast<double>(event.lost) / static_cast<double>(all);
         if (share <= kUnreliableLoss) continue;
         const std::string what = event.lost_is_shared
                                      ? "Records were lost in the rings that hold " + event.name + ": " +
                                            std::to_string(event.lost) + " of any kind, against " +
-                                           count(event.samples, "sample", "samples") + " that arrived"
+                                           count(arrived, "sample", "samples") + " that arrived"
                                      : percent(share) + " of the " + event.name + " samples were lost (" +
                                            std::to_string(event.lost) + " of " + std::to_string(all) + ")";
         profile.warnings.push_back(what +
@@ -111,8 +115,13 @@ void WindowFacts::add_throttles(std::uint32_t event, std::uint64_t count) {
     throttles[event] += count;
 }
 
+void WindowFacts::add_arrived(std::uint32_t event, std::uint64_t count) {
+    if (event >= arrived.size()) arrived.resize(event + 1);
+    arrived[event] += count;
+}
+
 void add_warnings(Profile& profile, const std::vector<collector::EventInfo>& events, const WindowFacts& facts) {
-    warn_of_loss(profile);
+    warn_of_loss(profile, facts);
     warn_of_coverage(profile);
     warn_of_throttling(profile, facts);
     warn_of_events(profile, events);

@@ -5,6 +5,17 @@
 
 namespace perfvigil::analyzer {
 
+void accumulate(EventTotals& sum, const EventTotals& more) {
+    sum.samples += more.samples;
+    sum.weight += more.weight;
+    sum.lost += more.lost;
+    sum.lost_is_shared |= more.lost_is_shared;
+    sum.throttles += more.throttles;
+    sum.left_out_samples += more.left_out_samples;
+    sum.left_out_weight += more.left_out_weight;
+    if (more.nominal_period.count() > 0) sum.nominal_period = more.nominal_period;
+}
+
 void Slice::clear() {
     start = {};
     end = {};

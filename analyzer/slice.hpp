@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -67,6 +68,9 @@ struct Actor {
     std::string comm;         // the thread's
     std::string cgroup_path;  // empty where unknown
     bool kernel_thread = false;
+    // Only where a file's analysis was asked to tell them apart (SampleSelection).
+    std::optional<Tid> tid{};
+    std::optional<CpuId> cpu{};
 
     friend bool operator==(const Actor&, const Actor&) = default;
 };
@@ -87,9 +91,15 @@ struct EventTotals {
     bool lost_is_shared = false;
     std::uint64_t throttles = 0;
     Nanoseconds nominal_period{};  // clock events: of the newest generation seen so far
+    // Samples that a selection (SampleSelection) left out; in none of the numbers above.
+    std::uint64_t left_out_samples = 0;
+    std::uint64_t left_out_weight = 0;
 
     friend bool operator==(const EventTotals&, const EventTotals&) = default;
 };
+
+// Everything but the nominal period, which is no sum: the later one's stays where it has one.
+void accumulate(EventTotals& sum, const EventTotals& more);
 
 // The clock ledger's raw material on one CPU, between two readings of its counters.
 struct CpuSlice {

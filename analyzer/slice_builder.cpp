@@ -46,6 +46,7 @@ struct SliceBuilder::State {
         struct Place {
             std::uint64_t stamp = 0;
             std::uint32_t actor = 0;
+            std::optional<CpuId> cpu{};  // that the actor is told apart by
         };
         std::array<Place, 2> actors;  // by Side
     };
@@ -55,7 +56,7 @@ struct SliceBuilder::State {
     void cut(const collector::Cut& cut);
 
     Task& task_of(const SampleRecord& sample);
-    std::uint32_t actor_in(Side side, Task& task);
+    std::uint32_t actor_in(Side side, Task& task, std::optional<CpuId> cpu);
     [[nodiscard]] std::uint16_t max_stack_of(const collector::EventInstance& instance) const;
     [[nodiscard]] SliceTables& table(Side side) { return tables[static_cast<std::size_t>(side)]; }
     [[nodiscard]] std::unique_ptr<Slice> empty_slice();
@@ -67,7 +68,8 @@ struct SliceBuilder::State {
     Deliver deliver;
     ChainResolver chains;
     CpuAccounts accounts;
-    std::array<SliceTables, 2> tables;  // by Side
+    std::optional<SampleFilter> filter;  // absent: every sample is taken
+    std::array<SliceTables, 2> tables;   // by Side
     std::vector<std::unique_ptr<Slice>> spare;
 
     std::array<Task, 1024> tasks{};  // direct mapped by tid
@@ -108,9 +110,24 @@ void SliceBuilder::set_baseline_times(const std::vector<collector::CpuTimes>& ti
     state_->accounts.set_baseline_times(times);
 }
 
+void SliceBuilder::select(const SampleSelection& selection, std::optional<SampleSpan> span) {
+    state_->filter.emplace(selection, span);
+}
+
+const SampleFilter& SliceBuilder::filter() const {
+    static const SampleFilter kEverything;
+    return state_->filter ? *state_->filter : kEverything;
+}
+
 void SliceBuilder::State::sample(const OrderedRecord& record, const SampleRecord& sample) {
     if (events.event(record.event->event).role != collector::EventRole::kSampling) return;
     if (!start) start = record.time;
+    std::optional<CpuId> cpu;
+    if (filter) {
+        cpu = cpu_of(*record.event, sample.sample);
+        if (!filter->takes(sample.sample, cpu)) return accounts.leave_out(record, sample);
+        if (!filter->selection().by_cpu) cpu.reset();
+    }
     Task& task = task_of(sample);
     const Chain& chain = chains.resolve(sample, *task.process, processes.kernel(), max_stack_of(*record.event));
     const Mode mode = chains.mode_of(chain.flags, sample.sample.tid);
@@ -118,7 +135,7 @@ void SliceBuilder::State::sample(const OrderedRecord& record, const SampleRecord
 
     SliceTables& into = table(side);
     if (mode == Mode::kIdle && !chains.kernel_text_known()) into.slice().idle_by_task = true;
-    into.count(chain, actor_in(side, task), record.event->event, mode == Mode::kIdle, 1, weight);
+    into.count(chain, actor_in(side, task, cpu), record.event->event, mode == Mode::kIdle, 1, weight);
 }
 
 SliceBuilder::State::Task& SliceBuilder::State::task_of(const SampleRecord& sample) {
@@ -139,15 +156,18 @@ SliceBuilder::State::Task& SliceBuilder::State::task_of(const SampleRecord& samp
     return task;
 }
 
-std::uint32_t SliceBuilder::State::actor_in(Side side, Task& task) {
+std::uint32_t SliceBuilder::State::actor_in(Side side, Task& task, std::optional<CpuId> cpu) {
     SliceTables& into = table(side);
-    auto& [stamp, actor] = task.actors[static_cast<std::size_t>(side)];
-    if (stamp != into.stamp()) {
-        actor = into.actor(task.pid, task.process->epoch, task.process->kernel_thread,
-                           processes.comm(task.pid, task.tid), processes.cgroup_path(task.cgroup));
-        stamp = into.stamp();
+    auto& place = task.actors[static_cast<std::size_t>(side)];
+    if (place.stamp != into.stamp() || place.cpu != cpu) {
+        ActorPart part{.tid = {}, .cpu = cpu};
+        if (filter && filter->selection().by_tid) part.tid = task.tid;
+        place.actor = into.actor(task.pid, task.process->epoch, task.process->kernel_thread,
+                                 processes.comm(task.pid, task.tid), processes.cgroup_path(task.cgroup), part);
+        place.stamp = into.stamp();
+        place.cpu = cpu;
     }
-    return actor;
+    return place.actor;
 }
 
 std::uint16_t SliceBuilder::State::max_stack_of(const collector::EventInstance& instance) const {

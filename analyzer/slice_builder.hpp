@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "analyzer/kernel_text.hpp"
+#include "analyzer/sample_filter.hpp"
 #include "analyzer/slice.hpp"
 #include "collector/processes.hpp"
 #include "collector/stream.hpp"
@@ -52,6 +54,11 @@ public:
     // /proc/stat as it stood when the recording began (HostFacts::cpu_times.front()): without it the first slice cannot
     // split what its samples do not explain.
     void set_baseline_times(const std::vector<collector::CpuTimes>& times);
+
+    // From here on only samples that the selection takes reach the slices' stacks, totals and CPUs; the others are
+    // counted as left out (EventTotals). Side-band records always pass. Threads and CPUs are told apart where asked.
+    void select(const SampleSelection& selection, std::optional<SampleSpan> span);
+    [[nodiscard]] const SampleFilter& filter() const;
 
 private:
     struct State;

@@ -179,18 +179,22 @@ std::uint32_t SliceTables::add_entry(std::uint32_t stack, std::uint32_t actor, c
 // --- actors
 
 std::uint32_t SliceTables::actor(Pid pid, collector::ProcessEpoch epoch, bool kernel_thread, std::string_view comm,
-                                 std::string_view cgroup_path) {
+                                 std::string_view cgroup_path, ActorPart part) {
     if (bytes() > max_bytes_) {
         pid = {};
         epoch = {};
         kernel_thread = false;
         comm = "(other)";
         cgroup_path = {};
+        part = {};
     }
-    const std::uint64_t hash = mix_text(mix_text(mix(hash_seed(), epoch.value), comm), cgroup_path);
+    std::uint64_t hash = mix_text(mix_text(mix(hash_seed(), epoch.value), comm), cgroup_path);
+    if (part.tid) hash = mix(hash, static_cast<std::uint32_t>(part.tid->value));
+    if (part.cpu) hash = mix(hash, part.cpu->value);
     const auto found = actors_.find(hash, [&](std::uint32_t position) {
         const Actor& actor = slice_->actors[position];
-        return actor.epoch == epoch && actor.pid == pid && actor.comm == comm && actor.cgroup_path == cgroup_path;
+        return actor.epoch == epoch && actor.pid == pid && actor.comm == comm && actor.cgroup_path == cgroup_path &&
+               actor.tid == part.tid && actor.cpu == part.cpu;
     });
     if (found != kNone) return found;
     const auto position = static_cast<std::uint32_t>(slice_->actors.size());
@@ -200,6 +204,8 @@ std::uint32_t SliceTables::actor(Pid pid, collector::ProcessEpoch epoch, bool ke
     actor.kernel_thread = kernel_thread;
     actor.comm.assign(comm);
     actor.cgroup_path.assign(cgroup_path);
+    actor.tid = part.tid;
+    actor.cpu = part.cpu;
     actors_.insert(hash, position);
     return position;
 }
@@ -220,8 +226,9 @@ void SliceTables::merge(const Slice& other) {
         });
         chain.flags = from.flags;
         chain.broken_in = from.broken_in;
-        count(chain, actor(whose.pid, whose.epoch, whose.kernel_thread, whose.comm, whose.cgroup_path), entry.event,
-              entry.idle, entry.samples, entry.weight);
+        const auto position = actor(whose.pid, whose.epoch, whose.kernel_thread, whose.comm, whose.cgroup_path,
+                                    {.tid = whose.tid, .cpu = whose.cpu});
+        count(chain, position, entry.event, entry.idle, entry.samples, entry.weight);
     }
     slice_->cut_frames += other.cut_frames;
     slice_->late_records += other.late_records;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,12 @@
 #include "analyzer/slice.hpp"
 
 namespace perfvigil::analyzer {
+
+// Which of a program's samples, where threads or CPUs are told apart.
+struct ActorPart {
+    std::optional<Tid> tid{};
+    std::optional<CpuId> cpu{};
+};
 
 class SliceTables {
 public:
@@ -44,7 +51,7 @@ public:
     void count(const Chain& chain, std::uint32_t actor, collector::EventIndex event, bool idle, std::uint64_t samples,
                std::uint64_t weight);
     [[nodiscard]] std::uint32_t actor(Pid pid, collector::ProcessEpoch epoch, bool kernel_thread, std::string_view comm,
-                                      std::string_view cgroup_path);
+                                      std::string_view cgroup_path, ActorPart part = {});
 
     // Adds what `other` holds to this slice's tables.
     void merge(const Slice& other);

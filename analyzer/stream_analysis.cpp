@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyzer/stream_analysis.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace perfvigil::analyzer {
 
 StreamAnalysis::StreamAnalysis(const collector::EventTable& events, Symbolizer& symbolizer, KernelText text,
@@ -10,9 +13,64 @@ StreamAnalysis::StreamAnalysis(const collector::EventTable& events, Symbolizer& 
       slices_(events, processes_, std::move(text), limits,
               [this](std::unique_ptr<Slice> slice) { take(std::move(slice)); }) {}
 
+void StreamAnalysis::select(const SampleSelection& selection, std::optional<SampleSpan> span) {
+    if (!selection.selects() && !selection.tells_apart()) return;
+    slices_.select(selection, span);
+    profile_.set_selection(selection);
+}
+
 void StreamAnalysis::take(std::unique_ptr<Slice> slice) {
-    profile_.add(*slice);
+    drop_cpus(*slice);
+    if (clip(*slice))
+        profile_.add(*slice);
+    else
+        profile_.add_left_out(*slice);
     slices_.recycle(std::move(slice));
+}
+
+void StreamAnalysis::drop_cpus(Slice& slice) const {
+    const SampleSelection& selection = slices_.filter().selection();
+    if (selection.time || !selection.pids.empty() || !selection.tids.empty()) {
+        slice.cpus.clear();
+    } else if (!selection.cpus.empty()) {
+        std::erase_if(slice.cpus,
+                      [&](const CpuSlice& cpu) { return !std::ranges::binary_search(selection.cpus, cpu.cpu); });
+    }
+}
+
+// Shortens the slice to the part of it that lies in the time range; false: none does.
+bool StreamAnalysis::clip(Slice& slice) const {
+    const SampleFilter& filter = slices_.filter();
+    if (!filter.selection().time) return true;
+    const auto& range = filter.range();
+    // A CPU's stretch ends a moment after the cut, so a slice before the range may have a sample in it.
+    const bool outside = !range || slice.end <= range->from || slice.start >= range->to;
+    if (outside && slice.entries.empty()) return false;
+    if (!range) return true;
+    const MonotonicTime end = slice.end;
+    slice.end = std::clamp(range->to, slice.start, slice.end);
+    slice.start = std::clamp(range->from, slice.start, slice.end);
+    if (slice.wall_end != WallTime{}) slice.wall_end -= end - slice.end;
+    return true;
+}
+
+Profile StreamAnalysis::build(const collector::HostFacts& host, std::string id) {
+    Profile profile = profile_.build(host, std::move(id));
+    const SampleFilter& filter = slices_.filter();
+    const SampleSelection& selection = filter.selection();
+    if (selection.time || !selection.pids.empty() || !selection.tids.empty()) {
+        profile.notes.emplace_back(
+            "Busy and the ledgers of CPUs are left out: they are of all that ran on a CPU, and only some of it was "
+            "selected.");
+    } else if (!selection.cpus.empty()) {
+        profile.notes.emplace_back("Busy and the ledgers are those of the selected CPUs.");
+    }
+    for (auto& sentence : filter.sentences()) profile.warnings.push_back(std::move(sentence));
+    if (selection.time && selection.time->unit == TimeRange::Unit::kSeconds && profile.samples.empty()) {
+        profile.warnings.emplace_back("No sample lies in the time range " + to_text(*selection.time) +
+                                      ", which counts from the first sample on.");
+    }
+    return profile;
 }
 
 }  // namespace perfvigil::analyzer

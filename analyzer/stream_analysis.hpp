@@ -3,11 +3,14 @@
 // The daemon joins the same parts over several threads.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "analyzer/kernel_text.hpp"
 #include "analyzer/profile.hpp"
 #include "analyzer/profile_builder.hpp"
+#include "analyzer/sample_selection.hpp"
 #include "analyzer/slice_builder.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "collector/processes.hpp"
@@ -28,15 +31,26 @@ public:
     // /proc/stat at the recording's start (HostFacts::cpu_times.front()), for the first slice's ledger.
     void set_baseline_times(const std::vector<collector::CpuTimes>& times) { slices_.set_baseline_times(times); }
 
+    // Before the first record. Only these samples make the profile; it says how much of the whole they are. `span`: see
+    // SampleFilter.
+    //
+    // CPUs stay in a profile only where all their samples are in it. Of selected CPUs the others' rows are dropped. For
+    // a stretch of time, a process or a thread there is no row at all: counters were read at cuts and count a whole
+    // CPU, so neither its enabled time nor what it lost in that part is known, and an estimate beside exact numbers
+    // would be taken for one of them.
+    void select(const SampleSelection& selection, std::optional<SampleSpan> span = {});
+
+    void split_hybrid() { profile_.split_hybrid(); }
+
     [[nodiscard]] const collector::ProcessTable& processes() const { return processes_; }
 
     // After the last cut.
-    [[nodiscard]] Profile build(const collector::HostFacts& host, std::string id) {
-        return profile_.build(host, std::move(id));
-    }
+    [[nodiscard]] Profile build(const collector::HostFacts& host, std::string id);
 
 private:
     void take(std::unique_ptr<Slice> slice);
+    void drop_cpus(Slice& slice) const;
+    [[nodiscard]] bool clip(Slice& slice) const;
 
     collector::ProcessTable processes_;
     ProfileBuilder profile_;

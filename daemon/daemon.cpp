@@ -109,7 +109,7 @@ private:
         if (!source) return fail(std::move(source.error()));
         source_ = std::move(*source);
         names_ = std::make_unique<Names>(source_, clock_);
-        source_.host.text_ranges = text_ranges_of(source_, *names_, clock_);
+        source_.host.text_ranges = text_ranges_of(source_, *names_);
         board_.degraded.set("symbols", names_->symbolizer.degraded());
         if (source_.session == nullptr) return {};
         board_.degraded.set("session", source_.session->degraded());

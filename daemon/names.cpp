@@ -40,10 +40,9 @@ analyzer::FileSource& Names::files_of(const RunSource& source) {
     return opener;
 }
 
-std::vector<collector::KernelTextRange> text_ranges_of(const RunSource& source, Names& names, const Clock& clock) {
-    const auto* symbols = names.symbolizer.kernel_symbols();
-    if (source.capture == nullptr) return analyzer::kernel_text_ranges(symbols);
-    return analyzer::capture_text_ranges(source.host, analyzer::read_this_host(clock), symbols);
+std::vector<collector::KernelTextRange> text_ranges_of(const RunSource& source, Names& names) {
+    if (source.capture == nullptr) return analyzer::kernel_text_ranges(names.symbolizer.kernel_symbols());
+    return analyzer::capture_text_ranges(source.host, names.symbolizer.kernel());
 }
 
 }  // namespace perfvigil::daemon

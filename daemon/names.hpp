@@ -31,7 +31,6 @@ private:
 };
 
 // The classes of the kernel's text: of this host, or of the replayed capture.
-[[nodiscard]] std::vector<collector::KernelTextRange> text_ranges_of(const RunSource& source, Names& names,
-                                                                     const Clock& clock);
+[[nodiscard]] std::vector<collector::KernelTextRange> text_ranges_of(const RunSource& source, Names& names);
 
 }  // namespace perfvigil::daemon

@@ -7,10 +7,12 @@
 
 namespace perfvigil::analyzer {
 
-Result<Profile> load_profile(const std::string& path, const LoadOptions& /*options*/, const Clock& clock) {
+Result<Profile> load_profile(const std::string& path, const LoadOptions& options, const Clock& clock) {
     auto reader = collector::CaptureReader::open(path);
     if (!reader) return fail(std::move(reader.error()));
-    return analyze_capture(**reader, std::string(base_name(path)), clock);
+    const CaptureOptions capture{
+        .samples = options.samples, .symbols = options.symbols, .split_hybrid = options.split_hybrid};
+    return analyze_capture(**reader, std::string(base_name(path)), capture, clock);
 }
 
 }  // namespace perfvigil::analyzer

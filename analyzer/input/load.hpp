@@ -6,12 +6,18 @@
 #include <string>
 
 #include "analyzer/profile.hpp"
+#include "analyzer/sample_selection.hpp"
+#include "analyzer/symbols/symbol_sources.hpp"
 #include "base/error.hpp"
 #include "base/time.hpp"
 
 namespace perfvigil::analyzer {
 
-struct LoadOptions {};
+struct LoadOptions {
+    SampleSelection samples{};
+    SymbolSources symbols{};
+    bool split_hybrid = false;  // CaptureOptions
+};
 
 // `path` "-": standard input. The error says why nothing in it could be read; what was salvaged is in
 // Profile::warnings.

@@ -21,7 +21,11 @@ inline constexpr std::uint32_t kReplyMagic = 0x52565046;
 inline constexpr std::size_t kRequestDescriptors = 2;
 inline constexpr std::size_t kMaxMessage = 64;
 
-enum class RequestKind : std::uint32_t { kSymbols = 0, kLines = 1 };
+enum class RequestKind : std::uint32_t {
+    kSymbols = 0,
+    kLines = 1,
+    kDebugFile = 2,  // the symbols of a separate debug file, in link addresses: the code itself is not in it
+};
 
 struct SymbolRequest {
     RequestKind kind = RequestKind::kSymbols;
@@ -60,7 +64,7 @@ struct SymbolReply {
     request.cpu_seconds = reader.u32();
     request.id = reader.u64();
     request.max_table_bytes = reader.u64();
-    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kLines)) return std::nullopt;
+    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kDebugFile)) return std::nullopt;
     request.kind = static_cast<RequestKind>(kind);
     return request;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analyzer/kernel_text.hpp"
@@ -22,7 +23,7 @@ public:
     explicit HostNames(const Clock& clock);
     // Of a capture, wherever it was made. What the reader knows of its host counts as of now: not before the records
     // that stand in front of the first sample were read (CaptureNames waits for that).
-    HostNames(const Clock& clock, const collector::CaptureReader& capture);
+    HostNames(const Clock& clock, const collector::CaptureReader& capture, const SymbolSources& sources);
 
     [[nodiscard]] HostSymbolizer& symbolizer() { return symbolizer_; }
     [[nodiscard]] collector::DsoListener& listener() { return opener_; }
@@ -36,30 +37,31 @@ private:
 // HostNames of a capture, made at the first question.
 class CaptureNames final : public Symbolizer {
 public:
-    CaptureNames(const Clock& clock, const collector::CaptureReader& capture) : clock_(clock), capture_(capture) {}
+    CaptureNames(const Clock& clock, const collector::CaptureReader& capture, SymbolSources sources)
+        : clock_(clock), capture_(capture), sources_(std::move(sources)) {}
 
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override {
         return names().symbolizer().resolve(dso, offset);
     }
     void begin_window() override { names().symbolizer().begin_window(); }
     [[nodiscard]] HostNames& names() {
-        if (!names_) names_.emplace(clock_, capture_);
+        if (!names_) names_.emplace(clock_, capture_, sources_);
         return *names_;
     }
 
 private:
     const Clock& clock_;
     const collector::CaptureReader& capture_;
+    SymbolSources sources_;
     std::optional<HostNames> names_;
 };
 
 // The classes of the running kernel's text; empty where its symbols are hidden.
 [[nodiscard]] std::vector<collector::KernelTextRange> kernel_text_ranges(const KernelSymbols* symbols);
 
-// The classes of a capture's kernel text: what the capture says itself, else, where the very same kernel runs here, the
-// running kernel's moved by how far the two boots differ; else empty.
+// The classes of a capture's kernel text: what the capture says itself, else by the names that its kernel has (of the
+// very same kernel here, or of a copy of its symbols, moved by how far the two boots differ); else empty.
 [[nodiscard]] std::vector<collector::KernelTextRange> capture_text_ranges(const collector::HostFacts& capture,
-                                                                          const ThisHost& host,
-                                                                          const KernelSymbols* symbols);
+                                                                          KernelNames& names);
 
 }  // namespace perfvigil::analyzer

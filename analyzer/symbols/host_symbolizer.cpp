@@ -34,9 +34,17 @@ Symbol resolve_vsyscall(std::uint64_t address) {
     return {.name = kNames[index], .dso = kDso, .start = kPage + index * kStride, .size = kStride};
 }
 
-KernelNames kernel_names(const HostSymbolizerOptions& options, const ThisHost& host, const Clock& clock) {
+KernelNames kernel_names(const HostSymbolizerOptions& options, const ThisHost& host, const SourcedFiles& sourced,
+                         const Clock& clock) {
     if (options.origin == Origin::kLive) return KernelNames(options.kallsyms, clock);
-    return KernelNames(options.kallsyms, clock, host, options.capture_host);
+    const KernelSymbolCopies copies{.given = options.sources.kallsyms,
+                                    .cached = sourced.kallsyms_of(options.capture_host.kernel_build_id)};
+    return KernelNames(options.kallsyms, clock, host, options.capture_host, copies);
+}
+
+SymbolSources sources_for(const HostSymbolizerOptions& options) {
+    if (options.origin == Origin::kCapture) return options.sources;
+    return {.symfs = {}, .kallsyms = {}, .buildid_dir = "", .debug_dirs = options.sources.debug_dirs};
 }
 
 UnknownReason reason_of(const Error& error) {
@@ -52,8 +60,9 @@ HostSymbolizer::HostSymbolizer(HostSymbolizerOptions options, FileSource& files,
       child_(child),
       clock_(clock),
       host_(options_.this_host ? *options_.this_host : read_this_host(clock)),
-      kernel_(kernel_names(options_, host_, clock)),
-      tables_(child, options_.table_bytes) {
+      sourced_(sources_for(options_)),
+      kernel_(kernel_names(options_, host_, sourced_, clock)),
+      tables_(child, options_.table_bytes, [this](const BuildId& id) { return sourced_.debug_file_of(id); }) {
     for (const auto& known : options_.build_ids) build_ids_.emplace(known.path, known.build_id);
     options_.build_ids.clear();
 }
@@ -131,12 +140,11 @@ Symbol HostSymbolizer::resolve_file(const collector::Dso& dso, std::uint64_t off
 
 Symbol HostSymbolizer::name_in(State& state, const FileTable& table, std::uint64_t offset) const {
     if (!table.symbols || table.reason != UnknownReason::kNone) return unknown(table.reason, state.path);
-    if (const auto function = table.symbols->find(FileOffset{offset})) {
+    if (const auto function = table.find(FileOffset{offset})) {
         return {.name = function->name, .dso = state.path, .start = function->start.value, .size = function->size};
     }
     // With the dynamic symbols alone a gap says that the file is stripped, no more.
-    return unknown(table.symbols->has_symtab() ? UnknownReason::kOutsideSymbols : UnknownReason::kNoSymbols,
-                   state.path);
+    return unknown(table.has_symtab() ? UnknownReason::kOutsideSymbols : UnknownReason::kNoSymbols, state.path);
 }
 
 void HostSymbolizer::load_file(const collector::Dso& dso, State& state) {
@@ -159,6 +167,11 @@ FileTableRef HostSymbolizer::table_for(const collector::Dso& dso, UnknownReason&
     collector::Dso wanted = dso;
     wanted.build_id = wanted_build_id(dso);
     if (auto known = tables_.find(wanted.build_id)) return known;
+    if (const auto sourced = sourced_.file_of(wanted)) {
+        auto table = tables_.load(*sourced);
+        if (table == nullptr) reason = UnknownReason::kPending;
+        return table;
+    }
 
     const bool by_identity = options_.origin == Origin::kCapture && wanted.build_id.empty();
     if (by_identity && (wanted.inode == 0 || !same_boot(host_, options_.capture_host))) {

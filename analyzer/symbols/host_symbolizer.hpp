@@ -5,7 +5,7 @@
 //   live      every Dso is of this host, now
 //   capture   a Dso gets names only from a file with its build-id; without one, only when the capture was made in this
 //             very boot and device, inode and age agree. Anything else would put this host's names on foreign
-//             addresses.
+//             addresses. What the caller points at comes first (SymbolSources).
 //
 // One owner. resolve() may block at the first address of a file: on the opener, then on the symbol child, each within a
 // limit. Memory is bounded: tables in bytes, Dsos by how long they were not seen; both shrink in begin_window() only.
@@ -24,7 +24,9 @@
 #include "analyzer/symbols/file_source.hpp"
 #include "analyzer/symbols/kernel_names.hpp"
 #include "analyzer/symbols/perf_map.hpp"
+#include "analyzer/symbols/sourced_files.hpp"
 #include "analyzer/symbols/symbol_child.hpp"
+#include "analyzer/symbols/symbol_sources.hpp"
 #include "analyzer/symbols/symbol_tables.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "analyzer/symbols/this_host.hpp"
@@ -40,6 +42,7 @@ struct HostSymbolizerOptions {
     collector::HostFacts capture_host;
     std::vector<collector::CaptureBuildId> build_ids;
     std::optional<ThisHost> this_host;  // empty: asked for
+    SymbolSources sources{};            // kLive: of these the debug folders alone
 
     std::size_t table_bytes = 256U << 20;
     std::size_t perf_map_bytes = 128U << 20;
@@ -59,6 +62,9 @@ public:
     // Modules or BPF programs changed.
     void note_kernel_change() { kernel_.note_change(); }
     [[nodiscard]] const KernelSymbols* kernel_symbols() { return kernel_.symbols(); }
+    [[nodiscard]] KernelNames& kernel() { return kernel_; }
+    // Files that were found where a source pointed, and refused: one sentence each.
+    [[nodiscard]] std::vector<std::string> refusals() const { return sourced_.refusals(); }
     // What names have to do without so far: hidden kernel addresses, no symbol child.
     [[nodiscard]] std::vector<collector::Degraded> degraded() const;
 
@@ -100,6 +106,7 @@ private:
     SymbolChild& child_;
     const Clock& clock_;
     ThisHost host_;
+    SourcedFiles sourced_;
     KernelNames kernel_;
     SymbolTables tables_;
     FileTableRef vdso_;  // kept for good, it is small

@@ -105,10 +105,10 @@ SymbolChild::SymbolChild(SymbolChildOptions options, const Clock& clock) : optio
 
 SymbolChild::~SymbolChild() { stop(); }
 
-Result<FileSymbols> SymbolChild::read(int fd) {
+Result<FileSymbols> SymbolChild::read(RequestKind kind, int fd) {
     auto table = new_table();
     if (!table) return fail(std::move(table.error()));
-    if (auto asked = ask(RequestKind::kSymbols, fd, table->get()); !asked) return fail(std::move(asked.error()));
+    if (auto asked = ask(kind, fd, table->get()); !asked) return fail(std::move(asked.error()));
     auto mapped = seal_and_map(*table);
     if (!mapped) return fail(std::move(mapped.error()));
     return FileSymbols::from_mapping(std::move(*mapped));

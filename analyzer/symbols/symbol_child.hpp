@@ -54,7 +54,9 @@ public:
     // The functions of the regular file behind `fd`, which stays the caller's. kInvalid: this file's own fault (it
     // ended the child, went over a limit, made it answer nonsense), asking again is useless. kBusy: no child may be
     // started yet. Anything else: the child cannot be started or fed, whatever the file.
-    [[nodiscard]] Result<FileSymbols> read(int fd);
+    [[nodiscard]] Result<FileSymbols> read(int fd) { return read(RequestKind::kSymbols, fd); }
+    // Those of a separate debug file; offsets of the table are link addresses then.
+    [[nodiscard]] Result<FileSymbols> read_debug_file(int fd) { return read(RequestKind::kDebugFile, fd); }
     // Where in the sources these instructions of the file come from; errors as above. Addresses in any order.
     [[nodiscard]] Result<SourceLines> lines(int fd, std::vector<LinkAddress> addresses);
 
@@ -62,6 +64,7 @@ public:
     [[nodiscard]] pid_t pid() const { return pid_; }  // 0: none is running
 
 private:
+    [[nodiscard]] Result<FileSymbols> read(RequestKind kind, int fd);
     [[nodiscard]] Result<void> ensure_running();
     [[nodiscard]] Result<void> start();
     [[nodiscard]] Result<void> ask(RequestKind kind, int file, int table);

@@ -48,19 +48,45 @@ FileTableRef SymbolTables::use(FileTableRef table) {
 FileTableRef SymbolTables::read(const OpenedFile& file) {
     auto table = std::make_shared<FileTable>();
     auto symbols = child_.read(file.fd.get());
-    if (symbols) {
-        child_error_.reset();
-        table->reason = reason_of(symbols->state());
-        table->symbols = std::move(*symbols);
+    if (!symbols) {
+        if (!is_files_fault(std::move(symbols.error()))) return nullptr;
+        table->reason = UnknownReason::kUnreadable;
         return table;
     }
-    const auto code = symbols.error().code;
-    if (code != ErrorCode::kInvalid) {
-        if (code != ErrorCode::kBusy && code != ErrorCode::kCancelled) child_error_ = std::move(symbols.error());
-        return nullptr;
+    child_error_.reset();
+    table->reason = reason_of(symbols->state());
+    table->symbols = std::move(*symbols);
+    return add_debug_file(file, *table) ? table : nullptr;
+}
+
+bool SymbolTables::add_debug_file(const OpenedFile& file, FileTable& table) {
+    const bool sound = table.reason == UnknownReason::kNone || table.reason == UnknownReason::kNoSymbols;
+    if (!sound || table.has_symtab() || !debug_files_) return true;
+    const auto debug_file = debug_files_(file.build_id);
+    if (debug_file == nullptr) return true;
+    auto debug = child_.read_debug_file(debug_file->fd.get());
+    if (!debug) return is_files_fault(std::move(debug.error()));
+    if (debug->state() != FileState::kFunctions) return true;
+    table.debug = std::move(*debug);
+    table.reason = UnknownReason::kNone;
+    return true;
+}
+
+// Else it is the child's, which is remembered unless it will pass.
+bool SymbolTables::is_files_fault(Error error) {
+    if (error.code == ErrorCode::kInvalid) return true;
+    if (error.code != ErrorCode::kBusy && error.code != ErrorCode::kCancelled) child_error_ = std::move(error);
+    return false;
+}
+
+std::optional<FileSymbols::Function> FileTable::find(FileOffset offset) const {
+    if (const auto address = debug ? symbols->link_address(offset) : std::nullopt) {
+        if (auto function = debug->find(FileOffset{address->value})) {
+            function->start.value = offset.value - (address->value - function->start.value);
+            return function;
+        }
     }
-    table->reason = UnknownReason::kUnreadable;
-    return table;
+    return symbols->find(offset);
 }
 
 std::size_t SymbolTables::bytes() const {

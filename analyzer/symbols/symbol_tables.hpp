@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,16 +23,24 @@ namespace perfvigil::analyzer {
 
 struct FileTable {
     std::optional<FileSymbols> symbols;  // empty: `reason` says why
+    std::optional<FileSymbols> debug;  // of its separate debug file, in link addresses; where it has no .symtab itself
     UnknownReason reason = UnknownReason::kNone;
     std::uint64_t last_used = 0;  // number of the window
 
-    [[nodiscard]] std::size_t bytes() const { return symbols ? symbols->bytes() : 0; }
+    // With `symbols`. By the debug file, else by what the file has itself.
+    [[nodiscard]] std::optional<FileSymbols::Function> find(FileOffset offset) const;
+    [[nodiscard]] bool has_symtab() const { return debug || (symbols && symbols->has_symtab()); }
+    [[nodiscard]] std::size_t bytes() const { return (symbols ? symbols->bytes() : 0) + (debug ? debug->bytes() : 0); }
 };
 using FileTableRef = std::shared_ptr<FileTable>;
 
 class SymbolTables {
 public:
-    SymbolTables(SymbolChild& child, std::size_t max_bytes) : child_(child), max_bytes_(max_bytes) {}
+    // The separate debug file with this build-id; null where there is none.
+    using DebugFiles = std::function<OpenedFileRef(const BuildId&)>;
+
+    SymbolTables(SymbolChild& child, std::size_t max_bytes, DebugFiles debug_files = {})
+        : child_(child), max_bytes_(max_bytes), debug_files_(std::move(debug_files)) {}
 
     // What is known of the file with this build-id; null when nothing is.
     [[nodiscard]] FileTableRef find(const BuildId& build_id);
@@ -49,9 +58,13 @@ private:
     static constexpr std::size_t kMaxTables = 16384;
     FileTableRef use(FileTableRef table);
     [[nodiscard]] FileTableRef read(const OpenedFile& file);
+    // False: the child is not to be had now.
+    [[nodiscard]] bool add_debug_file(const OpenedFile& file, FileTable& table);
+    [[nodiscard]] bool is_files_fault(Error error);
 
     SymbolChild& child_;
     std::size_t max_bytes_;
+    DebugFiles debug_files_;
     std::uint64_t window_ = 0;
     // By build-id (hex) or, where the file has none, by device, inode, size and time.
     boost::unordered_flat_map<std::string, FileTableRef> tables_;

@@ -73,6 +73,26 @@ TEST(ElfSymbols, AreFileOffsetsInEveryClassAndByteOrder) {
     }
 }
 
+TEST(ElfSymbols, OfADebugFileAreLinkAddresses) {
+    for (const bool wide : {true, false}) {
+        ElfImageSpec spec;
+        spec.wide = wide;
+        spec.debug_file = true;
+        spec.build_id = build_id_of("00112233");
+        spec.symtab = {{"first", 0x401010, 0x20}, {"second", 0x401040, 8}, {"outside", 0x500000, 8}};
+        const auto symbols = read(make_elf(spec), {.link_addresses = true});
+        ASSERT_EQ(symbols.state, FileState::kFunctions) << wide;
+        EXPECT_EQ(symbols.build_id, spec.build_id);
+        const auto names = by_name(symbols);
+        ASSERT_EQ(names.size(), 2U);
+        EXPECT_EQ(names.at("first").start, 0x401010U);
+        EXPECT_EQ(names.at("second").start, 0x401040U);
+        EXPECT_EQ(names.at("second").limit, 0x402000U);
+        // Read as if it held its code it has no function.
+        EXPECT_EQ(read(make_elf(spec)).state, FileState::kStripped);
+    }
+}
+
 TEST(ElfSymbols, TakeFunctionsAndLabelsInCodeOnly) {
     ElfImageSpec spec;
     spec.symtab = {{"function", 0x401000, 8},

@@ -260,6 +260,72 @@ TEST_F(HostSymbolizerTest, NamesJitCodeFromThePerfMap) {
     EXPECT_EQ(name(anonymous, 0x6000), "[jit] later");
 }
 
+// --- separate debug files
+
+TEST_F(HostSymbolizerTest, ADebugFileNamesWhatIsStrippedOff) {
+    constexpr const char* kId = "aabbccdd";
+    put_file("/lib/stripped", kId, "exported", false);
+    put_file("/lib/whole", "ddeeff00", "own");
+    test::ElfImageSpec debug;
+    debug.debug_file = true;
+    debug.build_id = build_id_of(kId);
+    debug.symtab = {{"exported", 0x401000, 0x100}, {"local", 0x401100, 0x80, STT_FUNC, STB_LOCAL}};
+    (void)folder_.write("debug/.build-id/aa/bbccdd.debug", Bytes(test::make_elf(debug)));
+    debug.build_id = build_id_of("ddeeff00");
+    (void)folder_.write("debug/.build-id/dd/eeff00.debug", Bytes(test::make_elf(debug)));
+    options_.sources.debug_dirs = {folder_ / "debug"};
+    const auto stripped = dso("/lib/stripped", kId);
+    EXPECT_EQ(name(stripped, 0x1010), "/lib/stripped exported");
+    EXPECT_EQ(name(stripped, 0x1110), "/lib/stripped local");
+    const auto symbol = symbolizer().resolve(stripped, 0x1110);
+    EXPECT_EQ(symbol.start, 0x1100U);  // in the Dso's terms, not the debug file's
+    EXPECT_EQ(symbol.size, 0x80U);
+    EXPECT_EQ(name(stripped, 0x1180), "/lib/stripped ?outside_symbols");
+    // What has its own .symtab needs no other.
+    EXPECT_EQ(name(dso("/lib/whole", "ddeeff00"), 0x1010), "/lib/whole own");
+}
+
+TEST_F(HostSymbolizerTest, ADebugFileNamesAFileWithoutAnySymbol) {
+    test::ElfImageSpec bare;
+    bare.build_id = build_id_of("aabbccdd");
+    bare.with_symtab = bare.with_dynsym = false;
+    files_.files["/bin/bare"] = {.bytes = test::make_elf(bare), .build_id = bare.build_id};
+    test::ElfImageSpec debug = bare;
+    debug.debug_file = debug.with_symtab = true;
+    debug.symtab = {{"main", 0x401000, 0x100}};
+    (void)folder_.write("debug/.build-id/aa/bbccdd.debug", Bytes(test::make_elf(debug)));
+    options_.sources.debug_dirs = {folder_ / "debug"};
+    EXPECT_EQ(name(dso("/bin/bare", "aabbccdd"), 0x1010), "/bin/bare main");
+}
+
+// --- sources of the caller's
+
+TEST_F(HostSymbolizerTest, SymfsNamesACaptureOfElsewhere) {
+    test::ElfImageSpec spec;
+    spec.build_id = build_id_of("aabbccdd");
+    spec.symtab = {{"theirs", 0x401000, 0x100}};
+    (void)folder_.write("root/bin/app", Bytes(test::make_elf(spec)));
+    (void)folder_.write("root/bin/old", Bytes(test::make_elf(spec)));
+    options_.origin = Origin::kCapture;
+    options_.capture_host.hostname = "elsewhere";
+    options_.build_ids = {{.build_id = build_id_of("aabbccdd"), .pid = Pid{-1}, .misc = 0, .path = "/bin/app"}};
+    options_.sources.symfs = folder_ / "root";
+    EXPECT_EQ(name(dso("/bin/app"), 0x1010), "/bin/app theirs");
+    EXPECT_EQ(name(dso("/bin/old", "0102"), 0x1010), "/bin/old ?no_file");
+    ASSERT_EQ(symbolizer().refusals().size(), 1U);
+    EXPECT_NE(symbolizer().refusals().front().find("/bin/old was not used"), std::string::npos);
+    EXPECT_EQ(name(dso("[kernel.kallsyms]", "", DsoKind::kKernel), 0x1110), "[kernel.kallsyms] ?build_id_mismatch");
+}
+
+TEST_F(HostSymbolizerTest, LiveNamesUseNoSourceButDebugFiles) {
+    test::ElfImageSpec spec;
+    spec.build_id = build_id_of("aabbccdd");
+    spec.symtab = {{"theirs", 0x401000, 0x100}};
+    (void)folder_.write("root/bin/app", Bytes(test::make_elf(spec)));
+    options_.sources.symfs = folder_ / "root";
+    EXPECT_EQ(name(dso("/bin/app", "aabbccdd"), 0x1010), "/bin/app ?no_file");
+}
+
 // --- captures: never this host's names on foreign addresses
 
 TEST_F(HostSymbolizerTest, CaptureFilesNeedTheirBuildId) {

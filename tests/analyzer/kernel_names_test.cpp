@@ -37,7 +37,13 @@ protected:
         if (symbol.reason != UnknownReason::kNone) return std::string(reason_name(symbol.reason));
         return std::string(symbol.dso) + ' ' + std::string(symbol.name);
     }
-    KernelNames of_capture() { return KernelNames(kallsyms_, clock_, here_, capture_); }
+    KernelNames of_capture(const KernelSymbolCopies& copies = {}) {
+        return KernelNames(kallsyms_, clock_, here_, capture_, copies);
+    }
+    void capture_of_elsewhere() {
+        capture_.hostname = "elsewhere";
+        capture_.kernel_build_id = test::build_id_of("77");
+    }
 
     test::TempFolder folder_;
     test::ManualClock clock_;
@@ -148,6 +154,89 @@ TEST_F(KernelNamesTest, CaptureWithoutAReferenceHasNoNames) {
     capture_.kernel_reference = "_nowhere";
     auto unknown_reference = of_capture();
     EXPECT_EQ(name(unknown_reference, 0xffffffff81001234), "build_id_mismatch");
+}
+
+// --- copies of the recording kernel's symbols
+
+TEST_F(KernelNamesTest, AGivenKallsymsOfTheRecordingBootNamesEverything) {
+    capture_of_elsewhere();
+    const auto given = folder_.write("theirs",
+                                     "ffffffff81000000 T _text\nffffffff81001000 t their_function\n"
+                                     "ffffffff81003000 T _etext\nffffffffc0001000 t their_module\t[mod]\n");
+    auto names = of_capture({.given = given});
+    EXPECT_EQ(name(names, 0xffffffff81001234), "[kernel.kallsyms] their_function");
+    EXPECT_EQ(name(names, 0xffffffffc0001010), "[mod] their_module");
+    EXPECT_FALSE(names.copy_error());
+}
+
+TEST_F(KernelNamesTest, AGivenSystemMapIsMovedToWhereTheKernelLay) {
+    constexpr std::uint64_t kShift = 0x2a000000;
+    capture_of_elsewhere();
+    capture_.kernel_start += kShift;
+    // System.map: nm's types, absolute symbols, no modules.
+    const auto given = folder_.write("System.map",
+                                     "0000000000000000 D __per_cpu_start\n0000000000000000 A VDSO32_PRELINK\n"
+                                     "ffffffff81000000 T _text\nffffffff81001000 t their_function\n"
+                                     "ffffffff81003000 T _etext\nffffffff82000000 D jiffies\n");
+    auto names = of_capture({.given = given});
+    const auto symbol = names.resolve(RuntimeAddress{0xffffffff81001234 + kShift});
+    EXPECT_EQ(symbol.name, "their_function");
+    EXPECT_EQ(symbol.start, 0xffffffff81001000 + kShift);
+    EXPECT_EQ(name(names, 0xffffffff81001234), "build_id_mismatch");
+    const auto ranges = names.text_ranges([](std::string_view of) { return of == "their_function" ? 3 : 0; });
+    ASSERT_EQ(ranges.size(), 1U);
+    EXPECT_EQ(ranges[0].start, 0xffffffff81001000 + kShift);
+}
+
+TEST_F(KernelNamesTest, ACaptureThatDoesNotSayWhereItsKernelLayTakesTheCopyAsItIs) {
+    capture_of_elsewhere();
+    capture_.kernel_start = 0;
+    auto names = of_capture({.given = kallsyms_});
+    EXPECT_EQ(name(names, 0xffffffff81001234), "[kernel.kallsyms] schedule");
+}
+
+TEST_F(KernelNamesTest, AGivenFileOfNoUseIsSaid) {
+    capture_of_elsewhere();
+    const std::pair<const char*, const char*> cases[]{
+        {"some text\nof no kernel\n", "neither a kallsyms file nor a System.map"},
+        {"0000000000000000 T _text\n0000000000000000 t schedule\n", "every address in it is zero"},
+        {"ffffffff81001000 t schedule\n", "has no symbol _text"}};
+    for (const auto& [text, sentence] : cases) {
+        const auto given = folder_.write("given", text);
+        auto names = of_capture({.given = given});
+        EXPECT_NE(name(names, 0xffffffff81001234).find("build_id_mismatch"), std::string::npos);
+        ASSERT_TRUE(names.copy_error()) << text;
+        EXPECT_EQ(names.copy_error()->message.find(given), 0U);
+        EXPECT_NE(names.copy_error()->message.find(sentence), std::string::npos) << names.copy_error()->message;
+    }
+}
+
+// Whoever names /proc/kallsyms names this host's kernel.
+TEST_F(KernelNamesTest, ThisHostsKallsymsIsNoCopyForAnotherKernel) {
+    capture_of_elsewhere();
+    auto names = of_capture({.given = "/proc/kallsyms"});
+    EXPECT_EQ(name(names, 0xffffffff81001234), "build_id_mismatch");
+}
+
+TEST_F(KernelNamesTest, ACopyFoundByBuildIdNamesTheCoreTextAlone) {
+    capture_of_elsewhere();
+    auto names = of_capture({.cached = kallsyms_});
+    EXPECT_EQ(name(names, 0xffffffff81001234), "[kernel.kallsyms] schedule");
+    EXPECT_EQ(name(names, 0xffffffffc0001010), "build_id_mismatch");
+    // Of this very boot the running kernel knows more.
+    capture_.hostname = "here";
+    capture_.kernel_build_id = here_.kernel_build_id;
+    auto own = of_capture({.cached = "/nonexistent"});
+    EXPECT_EQ(name(own, 0xffffffffc0001010), "[ext4] ext4_read");
+}
+
+TEST_F(KernelNamesTest, ModulesAreNamedWhereTheirFunctionsAreNot) {
+    capture_of_elsewhere();
+    capture_.modules = {
+        {.name = "ath9k", .path = "[ath9k]", .start = 0xffffffffc0000000, .size = 0x1000, .build_id = {}}};
+    auto names = of_capture();
+    EXPECT_EQ(names.resolve(RuntimeAddress{0xffffffffc0000fff}).dso, "[ath9k]");
+    EXPECT_EQ(names.resolve(RuntimeAddress{0xffffffffc0001000}).dso, "[kernel.kallsyms]");
 }
 
 TEST_F(KernelNamesTest, BootsAreToldApart) {

@@ -333,6 +333,28 @@ TEST_F(SliceBuilderTest, ForeignLossInASharedRingMakesMapsSuspect) {
     EXPECT_TRUE(slice(0).totals.at(1).lost_is_shared);
 }
 
+// A CPU that was silent at first was recorded all the same.
+TEST_F(SliceBuilderTest, ForeignCpusAreRecordedFromTheSameMoment) {
+    add_instance(kClockOnCpu0, 1, 0, kPeriod, std::nullopt);
+    for (int second = 1; second < 15; ++second) {
+        cpu = CpuId{0};
+        sample(seconds(second));
+        cpu = CpuId{1};
+        if (second == 12) sample(seconds(second) + milliseconds(1));
+        if (second % 5 == 0) cut(seconds(second) + milliseconds(2));
+    }
+    cut(seconds(15), true);
+    std::map<std::uint32_t, Nanoseconds> enabled;
+    for (const auto& made : sink().slices) {
+        for (const auto& row : made->cpus) {
+            EXPECT_TRUE(row.time_estimated);
+            enabled[row.cpu.value] += row.enabled;
+        }
+    }
+    EXPECT_EQ(enabled[0], seconds(13) + kPeriod);
+    EXPECT_EQ(enabled[1], enabled[0]);
+}
+
 TEST_F(SliceBuilderTest, LostSamplesOfAFileAreExactAndNotAddedToLost) {
     sample(seconds(1));
     lost(seconds(2), kClockOnCpu0, 5);

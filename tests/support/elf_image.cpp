@@ -33,9 +33,12 @@ public:
 
     std::vector<std::byte> build() {
         place_notes();
-        out_.resize(std::max<std::size_t>(out_.size(), spec_.text_offset + spec_.text_size), std::byte{0x90});
+        if (!spec_.debug_file) {
+            out_.resize(std::max<std::size_t>(out_.size(), spec_.text_offset + spec_.text_size), std::byte{0x90});
+        }
         sections_.resize(1);
-        sections_.push_back({".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, spec_.text_address, spec_.text_offset,
+        const std::uint32_t text_type = spec_.debug_file ? SHT_NOBITS : SHT_PROGBITS;
+        sections_.push_back({".text", text_type, SHF_ALLOC | SHF_EXECINSTR, spec_.text_address, spec_.text_offset,
                              spec_.text_size, 0, 0});
         sections_.push_back({".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 0x800000, out_.size(), 0x100, 0, 0});
         out_.resize(out_.size() + 0x100);
@@ -167,13 +170,13 @@ private:
     }
 
     void write_segment(std::vector<std::byte>& to, std::uint32_t type, std::uint32_t flags, std::uint64_t offset,
-                       std::uint64_t address, std::uint64_t size) const {
+                       std::uint64_t address, std::uint64_t size, bool in_file = true) const {
         u32(to, type);
         if (spec_.wide) u32(to, flags);
         word(to, offset);
         word(to, address);
         word(to, address);
-        word(to, size);
+        word(to, in_file ? size : 0);
         word(to, size);
         if (!spec_.wide) u32(to, flags);
         word(to, type == PT_LOAD ? 0x1000 : 4);
@@ -182,7 +185,8 @@ private:
     void write_segments() {
         std::vector<std::byte> segments;
         write_segment(segments, PT_LOAD, PF_R, 0, 0, kHeadersSize);
-        write_segment(segments, PT_LOAD, PF_R | PF_X, spec_.text_offset, spec_.text_address, spec_.text_size);
+        write_segment(segments, PT_LOAD, PF_R | PF_X, spec_.debug_file ? 0 : spec_.text_offset, spec_.text_address,
+                      spec_.text_size, !spec_.debug_file);
         if (!spec_.build_id.empty()) write_segment(segments, PT_NOTE, PF_R, note_at_, note_at_, note_size_);
         put(spec_.wide ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr), segments);
     }

@@ -35,6 +35,7 @@ struct ElfImageSpec {
     bool with_symtab = true;  // an empty one counts
     bool with_dynsym = true;
     BuildId build_id;
+    bool debug_file = false;  // as objcopy --only-keep-debug leaves it: no code, its segment at offset 0 without a byte
 };
 
 // Segments: PT_LOAD of the headers (offset 0), PT_LOAD of .text, PT_NOTE when there is a build-id.

@@ -53,7 +53,13 @@ public:
             GElf_Phdr phdr;
             if (gelf_getphdr(elf_, static_cast<int>(i), &phdr) == nullptr) return damaged();
             if (phdr.p_type == PT_NOTE && out_.build_id.empty()) read_notes(phdr);
-            if (phdr.p_type != PT_LOAD || phdr.p_filesz == 0) continue;
+            if (phdr.p_type != PT_LOAD) continue;
+            if (limits_.link_addresses) {
+                if (phdr.p_memsz == 0) continue;
+                out_.segments.push_back({.offset = phdr.p_vaddr, .address = phdr.p_vaddr, .size = phdr.p_memsz});
+                continue;
+            }
+            if (phdr.p_filesz == 0) continue;
             out_.segments.push_back({.offset = phdr.p_offset, .address = phdr.p_vaddr, .size = phdr.p_filesz});
         }
     }

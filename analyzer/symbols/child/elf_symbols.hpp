@@ -2,6 +2,9 @@
 // The functions of one ELF file, by file offset. The only place that knows libelf. Reads with pread alone, never maps
 // the file: its owner may truncate it while we read. The file may lie about everything; no number of it is believed
 // before it was compared with what is really there.
+//
+// A separate debug file (objcopy --only-keep-debug) has the symbols of code that it does not hold; its segments keep
+// their addresses and sizes in memory, their offsets mean nothing. Its functions are read in link addresses.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +22,7 @@ struct ElfLimits {
     std::size_t functions = 4U << 20;          // beyond: kTableCut
     std::size_t segments = 256;
     std::size_t note_bytes = 64U << 10;
+    bool link_addresses = false;  // instead of file offsets: for separate debug files
 };
 
 struct ElfSegment {

@@ -53,11 +53,12 @@ Result<std::optional<Job>> receive(int socket) {
 }
 
 Result<void> answer(const Job& job) {
+    ElfLimits limits;
     switch (job.request.kind) {
         case RequestKind::kLines: return answer_lines(job.table.get(), job.file.get(), job.request.max_table_bytes);
         case RequestKind::kSymbols: break;
+        case RequestKind::kDebugFile: limits.link_addresses = true; break;
     }
-    ElfLimits limits;
     limits.section_bytes = std::max<std::uint64_t>(job.request.max_table_bytes, 64U << 20);
     return write_table(job.table.get(), read_elf_symbols(job.file.get(), limits), job.request.max_table_bytes);
 }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/sample_filter.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace perfvigil::analyzer {
+namespace {
+
+template <class Id>
+bool among(const std::vector<Id>& ids, Id id) {
+    return std::ranges::binary_search(ids, id);
+}
+
+Nanoseconds nanoseconds(double seconds) { return Nanoseconds(static_cast<std::int64_t>(seconds * 1e9 + 0.5)); }
+
+}  // namespace
+
+SampleFilter::SampleFilter(SampleSelection selection, std::optional<SampleSpan> span)
+    : selection_(std::move(selection)) {
+    std::ranges::sort(selection_.cpus);
+    std::ranges::sort(selection_.pids);
+    std::ranges::sort(selection_.tids);
+    if (selection_.time && span) resolve(*span);
+}
+
+void SampleFilter::resolve(SampleSpan span) {
+    const TimeRange& asked = *selection_.time;
+    const double seconds = to_seconds(span.last - span.first);
+    const bool percent = asked.unit == TimeRange::Unit::kPercent;
+    const auto after = [&](double bound) { return span.first + nanoseconds(percent ? bound / 100 * seconds : bound); };
+    range_.emplace();
+    range_->from = after(asked.from);
+    // The last sample is the end of the whole, so the whole has it.
+    if (asked.to && !(percent && *asked.to >= 100)) range_->to = after(*asked.to);
+}
+
+bool SampleFilter::takes(const collector::SampleId& sample, std::optional<CpuId> cpu) {
+    if (selection_.time) {
+        if (!sample.has(collector::kSampleTime)) {
+            ++without_time_;
+            return false;
+        }
+        if (!range_ && selection_.time->unit == TimeRange::Unit::kSeconds) resolve({sample.time, sample.time});
+        if (!range_ || sample.time < range_->from || sample.time >= range_->to) return false;
+    }
+    if (!selection_.cpus.empty()) {
+        if (!cpu) ++without_cpu_;
+        if (!cpu || !among(selection_.cpus, *cpu)) return false;
+    }
+    if (selection_.pids.empty() && selection_.tids.empty()) return true;
+    if (!sample.has(collector::kSampleTid)) {
+        ++without_task_;
+        return false;
+    }
+    return (selection_.pids.empty() || among(selection_.pids, sample.pid)) &&
+           (selection_.tids.empty() || among(selection_.tids, sample.tid));
+}
+
+std::vector<std::string> SampleFilter::sentences() const {
+    std::vector<std::string> all;
+    const auto say = [&](std::uint64_t samples, std::string_view what, std::string_view option) {
+        if (samples == 0) return;
+        all.push_back(fmt::format("{} {} not say {}, so {} left them out: record with it to select by it.", samples,
+                                  samples == 1 ? "sample does" : "samples do", what, option));
+    };
+    say(without_time_, "when they were taken", "--time");
+    say(without_cpu_, "on which CPU they were taken", "--cpu");
+    say(without_task_, "whose they are", "--pid and --tid");
+    return all;
+}
+
+}  // namespace perfvigil::analyzer

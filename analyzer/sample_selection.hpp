@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Which samples of a capture are wanted, by what only a sample knows: its time, CPU, process and thread; and which of
+// those a profile is to tell apart. What a profile still knows (events, names) is selected from profiles. Values and
+// their text, no judging (SampleFilter).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/ids.hpp"
+
+namespace perfvigil::analyzer {
+
+// [from, to) counted from the capture's first sample. In percent of the time between its first and its last sample;
+// up to 100 % (or without an end) the last one is in.
+struct TimeRange {
+    enum class Unit : std::uint8_t { kSeconds, kPercent };
+    Unit unit = Unit::kSeconds;
+    double from = 0;
+    std::optional<double> to{};  // absent: to the end
+
+    friend bool operator==(const TimeRange&, const TimeRange&) = default;
+};
+
+// "10s..20s", "500ms..1.5s", "2m..", "..20s", "5%..50%"; a number without a unit is seconds.
+[[nodiscard]] Result<TimeRange> parse_time_range(std::string_view text);
+[[nodiscard]] std::string to_text(const TimeRange& range);
+
+struct SampleSelection {
+    std::optional<TimeRange> time{};
+    // Any of the listed; empty: all.
+    std::vector<CpuId> cpus{};
+    std::vector<Pid> pids{};
+    std::vector<Tid> tids{};
+    // Whether samples of several processes, threads or CPUs stay apart: fills ProfileContext::pid, tid, cpu.
+    bool by_pid = false;
+    bool by_tid = false;
+    bool by_cpu = false;
+
+    [[nodiscard]] bool selects() const { return time || !cpus.empty() || !pids.empty() || !tids.empty(); }
+    [[nodiscard]] bool tells_apart() const { return by_pid || by_tid || by_cpu; }
+    // As on the command line, for Profile::filter: "--time 10s..20s --cpu 0,1 --pid 7"; empty where nothing is
+    // selected.
+    [[nodiscard]] std::string text() const;
+
+    friend bool operator==(const SampleSelection&, const SampleSelection&) = default;
+};
+
+}  // namespace perfvigil::analyzer

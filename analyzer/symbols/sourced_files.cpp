@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/symbols/sourced_files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analyzer/symbols/regular_file.hpp"
+#include "base/text.hpp"
+
+namespace perfvigil::analyzer {
+namespace {
+
+constexpr std::size_t kMaxRefusals = 8;
+constexpr std::string_view kDeleted = " (deleted)";
+constexpr std::string_view kDebugInSymfs = "/usr/lib/debug";
+
+// "/.build-id/xx/yyyy"; empty where the id is too short for one.
+std::string build_id_path(const BuildId& build_id) {
+    const auto hex = build_id.hex();
+    return hex.size() < 4 ? std::string() : "/.build-id/" + hex.substr(0, 2) + '/' + hex.substr(2);
+}
+
+std::string default_cache() {
+    const char* home = std::getenv("HOME");
+    return home == nullptr || *home == '\0' ? std::string() : std::string(home) + "/.debug";
+}
+
+bool is_own_root(int folder) {
+    struct stat here{};
+    struct stat root{};
+    return ::fstat(folder, &here) == 0 && ::stat("/", &root) == 0 && here.st_dev == root.st_dev &&
+           here.st_ino == root.st_ino;
+}
+
+OpenedFileRef with_build_id(Result<OpenedFileRef> file, const BuildId& wanted) {
+    return file && (*file)->build_id == wanted ? std::move(*file) : nullptr;
+}
+
+Result<void> check_folder(const std::string& path, std::string_view option) {
+    struct stat st{};
+    if (::stat(path.c_str(), &st) != 0) return fail(errno_error(errno, path).at(option));
+    if (!S_ISDIR(st.st_mode)) return fail(ErrorCode::kInvalid, fmt::format("{}: {}: not a folder", option, path));
+    return {};
+}
+
+}  // namespace
+
+Result<void> check(const SymbolSources& sources) {
+    if (sources.symfs) {
+        if (auto folder = check_folder(*sources.symfs, "--symfs"); !folder) return folder;
+    }
+    if (sources.buildid_dir && !sources.buildid_dir->empty()) {
+        if (auto folder = check_folder(*sources.buildid_dir, "--buildid-dir"); !folder) return folder;
+    }
+    if (sources.kallsyms && ::access(sources.kallsyms->c_str(), R_OK) != 0) {
+        return fail(errno_error(errno, *sources.kallsyms).at("--kallsyms"));
+    }
+    return {};
+}
+
+SourcedFiles::SourcedFiles(SymbolSources sources)
+    : sources_(std::move(sources)), cache_(sources_.buildid_dir.value_or(default_cache())) {
+    if (!sources_.symfs) return;
+    auto folder = open_file(*sources_.symfs, O_PATH | O_DIRECTORY);
+    if (!folder) return;  // check() says it
+    symfs_ = std::move(*folder);
+    symfs_is_own_root_ = is_own_root(symfs_.get());
+}
+
+OpenedFileRef SourcedFiles::in_cache(const BuildId& build_id, const char* what) const {
+    const auto path = build_id_path(build_id);
+    if (cache_.empty() || path.empty()) return nullptr;
+    return with_build_id(open_regular_at(cache_ + path + what, RemoteFiles::kAllow), build_id);
+}
+
+OpenedFileRef SourcedFiles::file_of(const collector::Dso& wanted) {
+    if (auto file = in_cache(wanted.build_id, "/elf")) return file;
+    if (auto file = in_cache(wanted.build_id, "")) return file;  // as perf before 4.12 linked it
+    return in_symfs(wanted);
+}
+
+OpenedFileRef SourcedFiles::in_symfs(const collector::Dso& wanted) {
+    if (!symfs_ || !wanted.path.starts_with('/')) return nullptr;
+    std::string path = wanted.path;
+    if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
+    auto file = open_regular_in(symfs_.get(), path, RemoteFiles::kAllow);
+    if (!file) return nullptr;
+    const BuildId& found = (*file)->build_id;
+    if (wanted.build_id.empty() ? !symfs_is_own_root_ : found == wanted.build_id) return *file;
+    if (wanted.build_id.empty()) return nullptr;
+    if (refused_.size() == kMaxRefusals) {
+        ++refused_more_;
+        return nullptr;
+    }
+    refused_.push_back(fmt::format("{}{} was not used: its build-id is {}, that of the recorded file is {}.",
+                                   *sources_.symfs, escape(path), found.empty() ? "none" : found.hex(),
+                                   wanted.build_id.hex()));
+    return nullptr;
+}
+
+OpenedFileRef SourcedFiles::debug_file_of(const BuildId& build_id) {
+    const auto path = build_id_path(build_id);
+    if (path.empty()) return nullptr;
+    if (auto file = in_cache(build_id, "/debug")) return file;
+    const auto name = path + ".debug";
+    if (symfs_) {
+        const auto inside = std::string(kDebugInSymfs) + name;
+        if (auto file = with_build_id(open_regular_in(symfs_.get(), inside, RemoteFiles::kAllow), build_id))
+            return file;
+    }
+    for (const auto& folder : sources_.debug_dirs) {
+        if (auto file = with_build_id(open_regular_at(folder + name, RemoteFiles::kRefuse), build_id)) return file;
+    }
+    return nullptr;
+}
+
+std::optional<std::string> SourcedFiles::kallsyms_of(const BuildId& kernel) const {
+    const auto path = build_id_path(kernel);
+    if (cache_.empty() || path.empty()) return std::nullopt;
+    auto kallsyms = cache_ + path + "/kallsyms";
+    struct stat st{};
+    if (::stat(kallsyms.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
+    return kallsyms;
+}
+
+std::vector<std::string> SourcedFiles::refusals() const {
+    auto all = refused_;
+    if (refused_more_ > 0) {
+        all.push_back(fmt::format("{} more files below {} were not used: their build-ids are not the recorded ones.",
+                                  refused_more_, *sources_.symfs));
+    }
+    return all;
+}
+
+}  // namespace perfvigil::analyzer

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Finds files where SymbolSources points: below --symfs, in perf's build-id cache, among separate debug files. Takes
+// only the file whose build-id is the wanted one; another one under the same name is refused, and said.
+//
+//   CACHE/.build-id/xx/yyyy[/elf]            perf buildid-cache, perf record
+//   CACHE/.build-id/xx/yyyy[/kallsyms]       the kernel's
+//   SYMFS/its/path                           links inside stay inside
+//   DEBUG/.build-id/xx/yyyy.debug            code left out; also below SYMFS, and CACHE/.build-id/xx/yyyy/debug
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/symbols/file_source.hpp"
+#include "analyzer/symbols/symbol_sources.hpp"
+#include "base/build_id.hpp"
+#include "base/error.hpp"
+#include "base/fd.hpp"
+#include "collector/processes.hpp"
+
+namespace perfvigil::analyzer {
+
+// Whether what the caller names is there and of the right kind; the error names it.
+[[nodiscard]] Result<void> check(const SymbolSources& sources);
+
+class SourcedFiles {
+public:
+    explicit SourcedFiles(SymbolSources sources);
+
+    // The Dso's file; null: no source has it. Where the recording does not know the build-id, the file below --symfs is
+    // taken on the caller's word, unless that folder is this host's own root.
+    [[nodiscard]] OpenedFileRef file_of(const collector::Dso& wanted);
+    // The separate debug file of that build-id.
+    [[nodiscard]] OpenedFileRef debug_file_of(const BuildId& build_id);
+    // The symbols of the kernel with that build-id.
+    [[nodiscard]] std::optional<std::string> kallsyms_of(const BuildId& kernel) const;
+
+    // One sentence for each file that was refused, as many as are worth reading.
+    [[nodiscard]] std::vector<std::string> refusals() const;
+
+private:
+    [[nodiscard]] OpenedFileRef in_cache(const BuildId& build_id, const char* what) const;
+    [[nodiscard]] OpenedFileRef in_symfs(const collector::Dso& wanted);
+
+    SymbolSources sources_;
+    std::string cache_;  // folder of .build-id; empty: none
+    UniqueFd symfs_;
+    bool symfs_is_own_root_ = false;
+    std::vector<std::string> refused_;
+    std::uint64_t refused_more_ = 0;
+};
+
+}  // namespace perfvigil::analyzer
