@@ -102,7 +102,8 @@ CyclesLedger cycles_ledger(const CpuSlice& cpu) {
 
 double effective_hertz(const CpuSlice& cpu) {
     const Busy busy = busy_of(cpu);
-    if (!cpu.cycles_recorded || !busy.known || busy.interval.low < kBusyForFrequency) return 0;
+    const bool busy_enough = busy.known && busy.interval.low >= kBusyForFrequency;
+    if (!cpu.cycles_recorded || !busy_enough || cpu.enabled.count() <= 0) return 0;
     return static_cast<double>(cpu.cycles_counted) / (busy.ratio * to_seconds(cpu.enabled));
 }
 

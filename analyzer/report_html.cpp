@@ -9,6 +9,7 @@
 #include "analyzer/chain_roots.hpp"
 #include "analyzer/export/markup.hpp"
 #include "analyzer/html_table.hpp"
+#include "analyzer/observations.hpp"
 #include "analyzer/text_page.hpp"
 #include "base/time_text.hpp"
 
@@ -59,6 +60,17 @@ std::string conditions_html(const Profile& profile) {
     return out;
 }
 
+std::string observations_html(const std::vector<Observation>& observations) {
+    std::string out;
+    if (!observations.empty()) out += html_element("h2", "Observations");
+    for (const auto& row : observations) {
+        out += html_element(
+            "p", fmt::format("<b>{} {}</b>: {}", severity_name(row.severity), markup(row.id), markup(row.evidence)));
+        out += html_element("p class=dim", markup(row.meaning + " " + row.remedy));
+    }
+    return out;
+}
+
 std::string broken_html(const Profile& profile) {
     auto rows = profile.broken;
     std::erase_if(rows, [](const BrokenStacks& row) { return row.broken == 0; });
@@ -87,6 +99,7 @@ std::string report_html(const Profile& profile, const ReportOptions& options) {
     out += "</head><body>\n";
     out += summary_html(profile);
     out += conditions_html(profile);
+    out += observations_html(observe(profile));
     out += cpus_html(profile);
     for (std::uint32_t i = 0; i < profile.events.size(); ++i) out += event_html(profile, options, i);
     out += broken_html(profile);

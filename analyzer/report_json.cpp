@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyzer/hot_functions.hpp"
+#include "analyzer/report_observations.hpp"
 #include "base/text.hpp"
 #include "base/time_text.hpp"
 
@@ -115,6 +116,7 @@ std::string report_json(const Profile& profile, const ReportOptions& options) {
     report["cycles_ledger"] = std::move(cycles);
     report["broken_stacks"] = std::move(broken);
     report["degraded"] = std::move(degraded);
+    report["observations"] = observations_json(observe(profile));
     report["warnings"] = texts(profile.warnings);
     report["notes"] = texts(profile.notes);
     if (!options.focus.empty() &&

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "analyzer/report_observations.hpp"
 #include "base/text.hpp"
 #include "base/time_text.hpp"
 
@@ -94,6 +95,7 @@ std::string report_text(const Profile& profile, const ReportOptions& options) {
     if (!options.focus.empty()) {
         write_focus(page, profile, options);
     } else {
+        write_observations(page, observe(profile));
         write_cpus(page, profile, options);
         write_ledger(page, profile, options);
         for (std::uint32_t i = 0; i < profile.events.size(); ++i) write_event(page, profile, options, i);
