@@ -7,6 +7,8 @@
 #include <ranges>
 #include <vector>
 
+#include "base/text.hpp"
+
 namespace perfvigil::analyzer {
 namespace {
 
@@ -16,6 +18,22 @@ constexpr std::size_t kOutermost = 4;
 template <std::size_t N>
 bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
     return std::ranges::find(names, name) != names.end();
+}
+
+bool is_c_library(std::string_view dso) {
+    static constexpr std::array kStarts =
+        std::to_array<std::string_view>({"libc.so", "libc-2", "libc.musl", "libpthread", "ld-musl", "ld-linux"});
+    return std::ranges::any_of(kStarts, [name = base_name(dso)](auto start) { return name.starts_with(start); });
+}
+
+// A stripped C library has no name for what calls main and starts threads: a caller in it that nobody called, and that
+// called code outside it.
+bool starts_in_nameless_library(const Profile& profile, const ProfileStack& stack) {
+    const auto& functions = stack.functions;
+    if (functions.size() < 2) return false;
+    const auto& outermost = profile.functions[functions.back()];
+    return outermost.reason != UnknownReason::kNone && is_c_library(outermost.dso) &&
+           profile.functions[functions[functions.size() - 2]].dso != outermost.dso;
 }
 
 }  // namespace
@@ -114,7 +132,9 @@ ChainRoots chain_roots(const Profile& profile, std::uint32_t event) {
         roots.samples += sample.samples;
         if ((stack.flags & (kStackBroken | kStackTruncated | kStackCut)) != 0) continue;
         const auto outermost = stack.functions | std::views::reverse | std::views::take(kOutermost);
-        if (std::ranges::any_of(outermost, is_root)) roots.rooted += sample.samples;
+        if (std::ranges::any_of(outermost, is_root) || starts_in_nameless_library(profile, stack)) {
+            roots.rooted += sample.samples;
+        }
     }
     return roots;
 }

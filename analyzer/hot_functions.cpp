@@ -10,10 +10,16 @@
 namespace perfvigil::analyzer {
 namespace {
 
+// Frames without a name that follow one another in one binary say no more than one of them.
+bool says_nothing_new(const Profile& profile, std::uint32_t function, std::uint32_t before) {
+    return function == before && profile.functions[function].reason != UnknownReason::kNone;
+}
+
 // Samples by what they have to do with the hot functions, in one pass over the profile.
 class Surroundings {
 public:
-    Surroundings(const Profile& profile, std::size_t hot) : number_(profile.functions.size(), kNotHot), hot_(hot) {}
+    Surroundings(const Profile& profile, std::size_t hot)
+        : profile_(profile), number_(profile.functions.size(), kNotHot), hot_(hot) {}
 
     void watch(std::uint32_t function, std::size_t number) { number_[function] = static_cast<std::uint32_t>(number); }
 
@@ -21,7 +27,11 @@ public:
         const auto& functions = stack.functions;
         if (functions.empty()) return;
         if (const auto leaf = number_[functions.front()]; leaf != kNotHot) {
-            hot_[leaf].callers.add(std::span(functions).subspan(1), sample.samples, sample.weight);
+            path_.clear();
+            for (std::size_t i = 1; i < functions.size(); ++i) {
+                if (!says_nothing_new(profile_, functions[i], functions[i - 1])) path_.push_back(functions[i]);
+            }
+            hot_[leaf].callers.add(path_, sample.samples, sample.weight);
         }
         for (auto at = functions.size() - 1; at > 0; --at) {
             const auto number = number_[functions[at]];
@@ -52,8 +62,10 @@ private:
         boost::unordered_flat_map<std::uint32_t, HotFunction::Callee> callees;
         const ProfileSample* counted = nullptr;
     };
+    const Profile& profile_;
     std::vector<std::uint32_t> number_;  // by function
     std::vector<Hot> hot_;
+    std::vector<std::uint32_t> path_;
 };
 
 }  // namespace
@@ -87,7 +99,11 @@ std::vector<Focus> focus_on(Profile profile, const std::string& pattern, IdleRow
     std::vector<Focus> result(profile.events.size());
     if (found.empty()) return result;
     for (auto& stack : profile.stacks) {
-        for (auto& function : stack.functions) function = is_found[function] ? found.front() : function;
+        auto& functions = stack.functions;
+        for (auto& function : functions) function = is_found[function] ? found.front() : function;
+        const auto last =
+            std::ranges::unique(functions, [&](auto a, auto b) { return says_nothing_new(profile, b, a); });
+        functions.erase(last.begin(), last.end());
     }
     for (std::uint32_t event = 0; event < result.size(); ++event) {
         const auto totals = function_totals(profile, event, idle);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The hottest functions of an event with the paths that lead to them and what they call: what text, JSON and HTML all
-// show as call chains. Pure.
+// show as call chains. Frames without a name that follow one another in one binary are one. Pure.
 #pragma once
 
 #include <cstdint>

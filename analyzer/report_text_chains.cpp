@@ -52,9 +52,10 @@ public:
     }
 
 private:
-    // A run longer than this shows both ends.
-    static constexpr std::size_t kMostNames = 16;
-    static constexpr std::size_t kLastNames = 5;
+    // A run longer than this shows both ends; on a terminal it would push everything else off the page.
+    static constexpr std::size_t kMostNames = 8;
+    static constexpr std::size_t kMostNamesUncut = 24;
+    static constexpr std::size_t kLastNames = 2;
 
     [[nodiscard]] std::string start_of(std::uint64_t weight, std::uint64_t samples, std::uint32_t depth) const {
         return fmt::format("  {:>7} {:>8} {}", percent(weight, whole_), samples,
@@ -75,9 +76,10 @@ private:
             names.push_back(shorten(name_of(profile_.functions[functions[i]]), room) + times);
             i = end;
         }
-        if (names.size() > kMostNames) {
-            const auto cut = names.size() - kMostNames;
-            const auto from = names.begin() + (kMostNames - kLastNames);
+        const auto most = page_.width() == 0 ? kMostNamesUncut : kMostNames;
+        if (names.size() > most) {
+            const auto cut = names.size() - most;
+            const auto from = names.begin() + static_cast<std::ptrdiff_t>(most - kLastNames);
             names.erase(from, from + static_cast<std::ptrdiff_t>(cut));
             names.insert(names.end() - kLastNames, fmt::format("({} more)", cut));
         }
@@ -167,7 +169,7 @@ void write_call_chains(TextPage& page, const Profile& profile, const ReportOptio
     const auto least = percent_limit(options) / 100 * static_cast<double>(shown.weight);
     const auto most = options.top == 0 ? kMostFunctions : std::min(options.top, kMostFunctions);
     const auto hot = hot_functions(profile, event, options.idle, totals, most, least,
-                                   {.least_share = percent_limit(options) / 100, .most_rows = 8});
+                                   {.least_share = percent_limit(options) / 100, .most_rows = 6});
     if (hot.empty()) return;
     page.line("");
     page.sentence(fmt::format("Call chains of the hottest functions. Callers: percent of the samples in the function "

@@ -26,6 +26,18 @@ TEST(ChainRoots, UserChainsReachMainOrAThreadsStart) {
     EXPECT_TRUE(roots.mostly_unrooted());
 }
 
+TEST(ChainRoots, AStrippedCLibraryStartsProgramsAndThreads) {
+    const auto profile = ProfileMaker()
+                             .add("[unknown]@/lib/libc.so.6;app::entry;work", 1)
+                             .add("[unknown]@/lib/libc.so.6;app::entry;work", 2, {}, kStackBroken)
+                             .add("[unknown]@/lib/libc.so.6;memcpy@/lib/libc.so.6", 4)  // nothing outside it was called
+                             .add("[unknown]@/lib/libc.so.6", 8)
+                             .add("qsort@/lib/libc.so.6;compare", 16)  // has a name, and it is no start
+                             .add("[unknown]@/lib/libother.so;work", 32)
+                             .build();
+    EXPECT_EQ(chain_roots(profile, 0).rooted, 1U);
+}
+
 TEST(ChainRoots, KernelChainsReachAnEntryOrAThreadsStart) {
     const auto profile =
         ProfileMaker()

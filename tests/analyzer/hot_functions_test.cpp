@@ -78,6 +78,26 @@ TEST(HotFunctions, CalleesCountASampleOnceAndNoRecursion) {
     EXPECT_THAT(callees(recursion, walks.at(0)), ElementsAre("sweep 4", "mark 3"));
 }
 
+TEST(HotFunctions, NamelessFramesInARowAreOne) {
+    const std::string nameless = "[unknown]@/lib/libx.so;";
+    const auto profile = ProfileMaker()
+                             .add("main;" + nameless + nameless + nameless + "copy", 5)
+                             .add("main;" + nameless + "copy", 4)
+                             .add("main;" + nameless + "[unknown]@/lib/libx.so", 3)
+                             .add("main;main;copy", 2)  // a named recursion is one
+                             .build();
+    const auto all = hot(profile, 10, 0);
+    ASSERT_EQ(all.size(), 2U);
+    ASSERT_EQ(all[0].callers.rows.size(), 2U);
+    EXPECT_EQ(all[0].callers.rows[0].functions.size(), 2U);
+    EXPECT_EQ(all[0].callers.rows[0].samples, 9U);
+    EXPECT_EQ(all[0].callers.rows[1].functions.size(), 2U);
+    ASSERT_EQ(all[1].callers.rows.size(), 1U);
+    EXPECT_EQ(all[1].callers.rows[0].functions.size(), 1U);
+    const auto focus = focus_on(profile, "main", IdleRows::kExclude, {.least_share = 0}).at(0);
+    EXPECT_EQ(focus.callees.rows.at(0).samples, 12U);
+}
+
 TEST(FocusOn, BothTreesOfAFunction) {
     const auto profile = calls();
     const auto focus = focus_on(profile, "copy", IdleRows::kExclude, {.least_share = 0}).at(0);

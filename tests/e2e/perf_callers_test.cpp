@@ -92,15 +92,34 @@ bool comparable(const std::string& caller) {
     return caller != "an address" && !caller.empty() && !caller.starts_with("__libc") && !caller.starts_with("_dl");
 }
 
-TEST(PerfCallers, AreOurs) {
-    const test::TempFolder folder;
-    const auto file = folder / "callers.perf.data";
+// A capture of the whole host under two loads and many short processes.
+std::string recorded(const test::TempFolder& folder) {
+    auto file = folder / "callers.perf.data";
     {
         const Client split("split70_30", {"60"});
-        const Client busy("busy_load", {"50", "60"});
+        const Client busy("busy_load", {"0", "50", "60"});
         (void)test::output_of("/usr/bin/perf", {"record", "-q", "-o", file, "-a", "-g", "-F", "999", "-e", "cpu-clock",
-                                                "--", "sh", "-c", "for i in $(seq 400); do /bin/true; done"});
+                                                "--", "sh", "-c", "for i in $(seq 1000); do /bin/true; done"});
     }
+    return file;
+}
+
+// Samples in the rows that perf shows under a filter of its own.
+std::uint64_t perf_samples(const std::string& file, const std::string& filter) {
+    const auto text = test::output_of("/usr/bin/perf", {"report", "-f", "-i", file, "--stdio", "--no-children", "-g",
+                                                        "none", "-F", "sample,comm,dso,sym", "-t", "|", filter});
+    std::uint64_t sum = 0;
+    for (const auto line : split(text, '\n')) {
+        if (line.empty() || line.starts_with('#')) continue;
+        auto rest = line;
+        sum += parse_number<std::uint64_t>(trim(next_piece(rest, '|'))).value();
+    }
+    return sum;
+}
+
+TEST(PerfCallers, AreOurs) {
+    const test::TempFolder folder;
+    const auto file = recorded(folder);
     const auto ours = ReportView::of_perfvigil({"report", "--json", "--idle", "--percent-limit", "0", file});
     std::size_t functions = 0;
     std::size_t callers = 0;
@@ -124,6 +143,29 @@ TEST(PerfCallers, AreOurs) {
     }
     EXPECT_GE(functions, 3U);
     EXPECT_GE(callers, 5U);
+}
+
+TEST(PerfCallers, FiltersLeaveWhatPerfsLeave) {
+    const test::TempFolder folder;
+    const auto file = recorded(folder);
+    const auto whole = ReportView::of_perfvigil({"report", "--json", file});
+    const auto all = whole.event("cpu-clock").at("samples").to_number<std::uint64_t>();
+    struct Case {
+        const char* ours;
+        const char* value;
+        std::string perf;
+    };
+    for (const auto& [option, value, perf] :
+         {Case{"--comm", "split70_30", "--comms=split70_30"}, Case{"--dso", "split70_30", "--dsos=split70_30"},
+          Case{"--symbol", "hot_a", "--symbols=hot_a"}}) {
+        const auto part = ReportView::of_perfvigil({"report", "--json", option, value, file});
+        const auto& event = part.event("cpu-clock");
+        const auto theirs = perf_samples(file, perf);
+        EXPECT_EQ(event.at("samples").to_number<std::uint64_t>(), theirs) << option;
+        EXPECT_EQ(event.at("whole").as_object().at("samples").to_number<std::uint64_t>(), all) << option;
+        EXPECT_GT(theirs, 100U);
+        EXPECT_LT(theirs, all);
+    }
 }
 
 }  // namespace
