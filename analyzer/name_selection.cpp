@@ -144,7 +144,7 @@ private:
         profile_.moments.clear();
         if (!profile_.cpus.empty()) {
             profile_.notes.emplace_back(
-                "Filtered by name: CPUs, ledgers and lost samples are of the whole recording, not of what the filter "
+                "Filtered by name: CPUs, ledgers and lost samples are of everything that ran, not of what the names "
                 "left.");
         }
     }

@@ -65,6 +65,23 @@ public:
         return out;
     }
 
+    [[nodiscard]] std::string groups() const {
+        if (const auto missing = keys_not_kept(profile_, options_.by); !missing.empty()) {
+            return html_element("p class=alarm",
+                                fmt::format("samples were not told apart by {}", group_key_name(missing.front())));
+        }
+        std::string title;
+        for (const auto key : options_.by) title += (title.empty() ? "" : " / ") + std::string(group_key_name(key));
+        HtmlTable table;
+        table.column("%", kNumber).column("samples", kNumber).column(title, kText);
+        for (const auto& row : nested(group_by(profile_, event_, options_.by, options_.idle))) {
+            table.row({share(row.weight), std::to_string(row.samples),
+                       fmt::format("<div style=\"padding-left:{}rem\">{}</div>", row.depth,
+                                   row.name.empty() ? "<span class=dim>none</span>" : markup(row.name))});
+        }
+        return table.render();
+    }
+
     [[nodiscard]] std::string shares(Dimension dimension, std::string_view title) const {
         const auto rows = breakdown(profile_, event_, dimension, options_.idle);
         if (rows.empty() || (rows.size() == 1 && rows.front().key.empty())) return {};
@@ -170,6 +187,7 @@ std::string event_html(const Profile& profile, const ReportOptions& options, std
     const auto shown = event_sum(event, options.idle);
     if (shown.samples == 0) return out + html_element("p", "every sample was idle");
     const EventPage page(profile, options, index, shown);
+    if (!options.by.empty()) return out + page.groups();
     out += page.functions();
     const auto roots = chain_roots(profile, index);
     const bool chains = options.chains != ReportOptions::Chains::kHide && roots.recorded;

@@ -27,8 +27,20 @@ struct ReportCommandOptions {
     ReportOptions report;
 };
 
+// What --by needs of a file's samples.
+void tell_apart(ReportCommandOptions& options) {
+    const auto asks_for = [&](analyzer::GroupKey key) {
+        return std::ranges::find(options.report.by, key) != options.report.by.end();
+    };
+    auto& samples = options.selection.load.samples;
+    samples.by_pid |= asks_for(analyzer::GroupKey::kPid);
+    samples.by_tid |= asks_for(analyzer::GroupKey::kTid);
+    samples.by_cpu |= asks_for(analyzer::GroupKey::kCpu);
+}
+
 int run_report(ReportCommandOptions& options) {
     using Format = ReportCommandOptions::Format;
+    tell_apart(options);
     auto profile = profile_from(options.source, options.socket, options.selection.load);
     if (!profile) return complain(profile.error());
     const auto selected = analyzer::select(std::move(*profile), options.selection.names);
@@ -83,7 +95,8 @@ void add_contents(CLI::App& command, ReportOptions& report) {
                     "their function (default: no row, paths under 1)")
         ->check(CLI::Range(0.0, 100.0));
     command.add_option("--focus", report.focus, "only this function (or glob): its callers, itself, and its callees")
-        ->option_text("SYMBOL");
+        ->option_text("SYMBOL")
+        ->excludes("--html");
     command
         .add_option_function<std::string>(
             "--by",

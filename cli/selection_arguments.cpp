@@ -5,11 +5,14 @@
 #include <vector>
 
 #include "analyzer/name_pattern.hpp"
+#include "analyzer/sample_selection.hpp"
+#include "base/text.hpp"
 
 namespace perfvigil::cli {
 namespace {
 
 constexpr const char* kFilters = "Filters (they compose; NAME: a name or a glob, or a comma list of them)";
+constexpr const char* kReading = "How a file is read";
 
 // One value each time the option is given: a file may follow it.
 void add_list(CLI::App& command, const std::string& option, std::vector<std::string>& patterns,
@@ -30,6 +33,54 @@ void add_list(CLI::App& command, const std::string& option, std::vector<std::str
         ->group(kFilters);
 }
 
+template <class Id>
+void add_ids(CLI::App& command, const std::string& option, std::vector<Id>& ids, const std::string& description) {
+    command
+        .add_option_function<std::vector<std::string>>(
+            option,
+            [&ids, option](const std::vector<std::string>& lists) {
+                for (const auto& list : lists) {
+                    for (const auto piece : split(list, ',')) {
+                        const auto number = parse_number<typename Id::rep>(trim(piece));
+                        if (!number) throw CLI::ValidationError(option, "'" + std::string(piece) + "' is no number");
+                        ids.push_back(Id{*number});
+                    }
+                }
+            },
+            description)
+        ->allow_extra_args(false)
+        ->option_text("N[,N…]")
+        ->group(kFilters);
+}
+
+void add_samples(CLI::App& command, analyzer::SampleSelection& samples) {
+    command
+        .add_option_function<std::string>(
+            "--time",
+            [&samples](const std::string& text) {
+                auto range = analyzer::parse_time_range(text);
+                if (!range) throw CLI::ValidationError("--time", range.error().message);
+                samples.time = *range;
+            },
+            "of this stretch of a file, counted from its first sample: 10s..20s, 5%..50%, 2m..")
+        ->option_text("FROM..TO")
+        ->group(kFilters);
+    add_ids(command, "--cpu", samples.cpus, "on these CPUs (files only)");
+    add_ids(command, "--pid", samples.pids, "of these processes (files only)");
+    add_ids(command, "--tid", samples.tids, "of these threads (files only)");
+}
+
+void add_reading(CLI::App& command, analyzer::LoadOptions& load) {
+    command.add_option("--symfs", load.symbols.symfs, "folder with the recording host's files under their own paths")
+        ->option_text("DIR")
+        ->group(kReading);
+    command.add_option("--kallsyms", load.symbols.kallsyms, "the recording kernel's /proc/kallsyms or System.map")
+        ->option_text("FILE")
+        ->group(kReading);
+    command.add_flag("--split-hybrid", load.split_hybrid, "each kind of core's events apart, not summed")
+        ->group(kReading);
+}
+
 }  // namespace
 
 void add_selection(CLI::App& command, SelectionArguments& selection) {
@@ -40,6 +91,8 @@ void add_selection(CLI::App& command, SelectionArguments& selection) {
     add_list(command, "--symbol", names.symbols, "sampled in this function");
     add_list(command, "--parent", names.parents, "with this function among the callers");
     add_list(command, "--unit", names.units, "of this systemd unit");
+    add_samples(command, selection.load.samples);
+    add_reading(command, selection.load);
 }
 
 }  // namespace perfvigil::cli

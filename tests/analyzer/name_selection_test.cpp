@@ -74,7 +74,7 @@ TEST(NameSelection, CommKeepsItsSamplesAndTheWholesSize) {
     // Slices cannot be divided by command; CPUs stay, and it is said whose they are.
     EXPECT_THAT(profile.moments, IsEmpty());
     EXPECT_EQ(profile.cpus.size(), 1U);
-    EXPECT_THAT(profile.notes, ElementsAre(HasSubstr("of the whole recording")));
+    EXPECT_THAT(profile.notes, ElementsAre(HasSubstr("of everything that ran")));
 }
 
 TEST(NameSelection, DsoAndSymbolAreOfTheSampledFunctionParentIsAnyCaller) {

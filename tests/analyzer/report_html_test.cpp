@@ -54,6 +54,9 @@ TEST(ReportHtml, HoldsTablesChainsAndTheFlameGraph) {
     EXPECT_THAT(page, HasSubstr("--w:75.00%"));
     EXPECT_THAT(report_html(ProfileMaker().add("copy", 3).build(), {}), Not(HasSubstr("<svg")));
     EXPECT_THAT(report_html({}, {}), HasSubstr("</html>"));
+    const auto groups = report_html(hostile(), {.by = {GroupKey::kComm, GroupKey::kUnit, GroupKey::kDso}});
+    EXPECT_THAT(groups, HasSubstr("<th>comm / unit / dso</th>"));
+    EXPECT_THAT(groups, Not(HasSubstr("<img")));
 }
 
 }  // namespace

@@ -43,6 +43,26 @@ TEST_F(SelectionArgumentsTest, EachKindHasItsOption) {
     EXPECT_THAT(selection_.names.symbols, ElementsAre("s"));
 }
 
+TEST_F(SelectionArgumentsTest, WhatIsJudgedSampleBySample) {
+    parse({"--time", "10s..20s", "--cpu", "0,3", "--pid", "7", "--pid=8", "--tid", "9", "file"});
+    const auto& samples = selection_.load.samples;
+    ASSERT_TRUE(samples.time);
+    EXPECT_DOUBLE_EQ(samples.time->from, 10);
+    EXPECT_THAT(samples.cpus, ElementsAre(CpuId{0}, CpuId{3}));
+    EXPECT_THAT(samples.pids, ElementsAre(Pid{7}, Pid{8}));
+    EXPECT_THAT(samples.tids, ElementsAre(Tid{9}));
+    EXPECT_THROW(parse({"--time", "later"}), CLI::ParseError);
+    EXPECT_THROW(parse({"--pid", "nginx"}), CLI::ParseError);
+    EXPECT_THROW(parse({"--cpu", "-1"}), CLI::ParseError);
+}
+
+TEST_F(SelectionArgumentsTest, HowAFileIsRead) {
+    parse({"--symfs", "/srv/target", "--kallsyms", "System.map", "--split-hybrid"});
+    EXPECT_EQ(selection_.load.symbols.symfs, "/srv/target");
+    EXPECT_EQ(selection_.load.symbols.kallsyms, "System.map");
+    EXPECT_TRUE(selection_.load.split_hybrid);
+}
+
 TEST_F(SelectionArgumentsTest, AnEmptyNameIsRefused) {
     EXPECT_THROW(parse({"--comm", ""}), CLI::ParseError);
     EXPECT_THROW(parse({"--comm", " , "}), CLI::ParseError);

@@ -206,8 +206,9 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
 
 TEST_F(MetricsTest, EveryNumberOfTheEventsIsPublished) {
     analyzer::EventTotals totals;
-    auto& [samples, weight, lost, shared, throttles, period] = totals;
+    auto& [samples, weight, lost, shared, throttles, period, left_out_samples, left_out_weight] = totals;
     samples = 11, weight = 12000, lost = 13, shared = false, throttles = 14, period = {};
+    left_out_samples = left_out_weight = 0;  // the daemon selects no samples
     slice.totals = {
         totals,
         {.samples = 21, .weight = 22, .lost = 23, .lost_is_shared = true, .throttles = 24, .nominal_period = kTick}};
