@@ -153,6 +153,8 @@ void CpuAccounts::hand_over(Slice& slice, bool both) {
             accumulate(sum, next.cpus[i]);
             sum.times_known = times_known;
         }
+        // Without counters there is nothing that sampled cycles could be held against.
+        if (!has_readings_) sum.cycles_recorded = false;
         if (says_something(sum)) slice.cpus.push_back(sum);
     }
 }
