@@ -103,10 +103,8 @@ void judge_clock(const Tally& tally, std::optional<double> idle, Observations& f
                      .evidence = fmt::format("swapper has {} of the {} samples, but by the ticks due the CPUs were not "
                                              "busy {} of the time.",
                                              percent(ratio), event->name, percent(*idle)),
-                     .meaning = ratio < *idle ? "Not every tick of an idle CPU left a sample, so the share of swapper "
-                                                "samples is less than idle time."
-                                              : "Interrupts that arrived while a CPU idled are swapper's samples but "
-                                                "busy time, so its share is more than idle time.",
+                     .meaning = "Not every tick of an idle CPU need leave a sample, and interrupts that come while it "
+                                "idles are swapper's samples too: its share of samples is not idle time.",
                      .remedy = "Read idle from the CPUs' busy, which is computed from the ticks due."});
 }
 

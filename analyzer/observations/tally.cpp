@@ -143,8 +143,10 @@ void Tally::count_user_shape(const ProfileStack& stack, const Sum& sum) {
         const auto& caller = profile_->functions[functions[at]];
         if (inside.kernel) return;
         under_main_caller_ += sum;
-        // A function of the C library there may be exit(), which is called in the same place.
-        const bool tells = inside.reason == UnknownReason::kNone && inside.dso != caller.dso;
+        // Only the innermost function is certain to hide its caller: one that called others may have taken main's place
+        // by a jump. A function of the C library there may be exit(), which is called in the same place.
+        const bool innermost = at == 1 || !in_user(at - 2);
+        const bool tells = innermost && inside.reason == UnknownReason::kNone && inside.dso != caller.dso;
         if (tells && !has(traits_[functions[at - 1]], Trait::kMain)) {
             count(in_place_of_main_, functions[at - 1], functions[at], sum);
         }

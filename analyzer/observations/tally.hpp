@@ -83,7 +83,7 @@ public:
     [[nodiscard]] std::vector<Pairing> irq_callers() const { return rows_of(irq_callers_); }
     // Sampled in frameless code: (it, the user function shown as its caller).
     [[nodiscard]] std::vector<Pairing> frameless_callers() const { return rows_of(frameless_callers_); }
-    // Shown as called by what calls nothing but main: (that function, the caller).
+    // Innermost in user code, and shown as called by what calls nothing but main: (that function, the caller).
     [[nodiscard]] std::vector<Pairing> in_place_of_main() const { return rows_of(in_place_of_main_); }
     // As deep as allowed: (outermost function kept, nobody).
     [[nodiscard]] std::vector<Pairing> truncated_at() const { return rows_of(truncated_at_); }

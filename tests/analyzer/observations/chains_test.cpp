@@ -117,6 +117,14 @@ TEST(SkippedCallers, WhatCallsOnlyMainProvesThem) {
               "nothing but main.");
 }
 
+TEST(SkippedCallers, AFunctionThatMainJumpedToIsNoSkippedCaller) {
+    ObservedProfile p;
+    p.stack({user("work"), user("app::run"), user("__libc_start_call_main", kLibc)}, 600);
+    EXPECT_FALSE(p.fires("skipped_callers")) << "it has a frame: main may have left by a jump";
+    p.stack({in_kernel("vfs_read"), user("hot_leaf"), user("__libc_start_call_main", kLibc)}, 100);
+    EXPECT_TRUE(p.fires("skipped_callers")) << "innermost in user code";
+}
+
 TEST(SkippedCallers, MainUnnamedOnesAndExitProveNothing) {
     ObservedProfile p;
     p.stack({user("work"), user("main"), user("__libc_start_call_main", kLibc)}, 600)
