@@ -14,8 +14,10 @@
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
+#include <boost/json.hpp>
 
 #include "base/text.hpp"
+#include "daemon/protocol.hpp"
 
 namespace perfvigil::cli {
 namespace {
@@ -86,6 +88,17 @@ Error explain(const Failure& failure, const std::string& socket_path) {
     return {ErrorCode::kIo, failure.code.value(), fmt::format("{} ({})", where, failure.step)};
 }
 
+// The daemon's sentence: {"error": "…"} below /v1, else the body itself.
+std::string refusal_in(std::string_view body) {
+    boost::system::error_code wrong;
+    const auto parsed = boost::json::parse(body, wrong);
+    if (!wrong && parsed.is_object()) {
+        const auto* sentence = parsed.get_object().if_contains(protocol::field::kError);
+        if (sentence != nullptr && sentence->is_string()) return std::string(sentence->get_string());
+    }
+    return std::string(trim(body));
+}
+
 }  // namespace
 
 Result<Reply> get(const std::string& socket_path, const std::string& target, std::chrono::seconds limit) {
@@ -103,7 +116,7 @@ Result<Reply> get(const std::string& socket_path, const std::string& target, std
     if (outcome.failure) return fail(explain(*outcome.failure, socket_path));
     if (outcome.reply.status >= 400) {
         return fail(outcome.reply.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalid,
-                    std::string(trim(outcome.reply.body)));
+                    refusal_in(outcome.reply.body));
     }
     return std::move(outcome.reply);
 }

@@ -25,6 +25,7 @@ enum class OutputFormat : std::uint8_t { kText, kJson };
 void add_status(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
 void add_record(CLI::App& app, int& exit_code);
+void add_export(CLI::App& app, int& exit_code);
 
 // "perfvigil: <message>" on stderr; returns `code`.
 int complain(const Error& error, int code = kFailed);

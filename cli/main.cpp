@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
     add_status(app, exit_code);
     add_report(app, exit_code);
     add_record(app, exit_code);
+    add_export(app, exit_code);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -39,6 +39,11 @@ bool names_a_file(const std::string& source) {
 Result<analyzer::Profile> profile_from(const std::string& source, const std::string& socket,
                                        const analyzer::LoadOptions& options) {
     if (names_a_file(source)) return analyzer::load_profile(source, options, system_clock());
+    if (options.samples.selects() || options.samples.tells_apart()) {
+        return fail(ErrorCode::kUnsupported, source +
+                                                 ": windows do not keep the time, CPU, pid and tid of samples; ask a "
+                                                 "capture instead (`perfvigil status` says where they are)");
+    }
     return window_from(source, socket);
 }
 

@@ -179,7 +179,7 @@ private:
             "<g data-depth=\"{}\"><title>{}</title><rect x=\"{:.8g}%\" y=\"{}\" width=\"{:.8g}%\" height=\"{}\" "
             "fill=\"{}\"/>",
             frame.depth, tooltip, x, y, width, kFrameHeight, look.colour.hex());
-        const double room = (width / 100 * inner_ - 6) / kFlameCharacter;
+        const double room = std::min((width / 100 * inner_ - 6) / kFlameCharacter, static_cast<double>(kMostName));
         if (room >= 3) {
             out_ += fmt::format("<text x=\"{:.8g}%\" dx=\"3\" y=\"{}\">{}</text>", x, y + 12,
                                 markup_of_escaped(fitting(name, static_cast<std::size_t>(room))));

@@ -14,7 +14,7 @@ const std::string_view kFlamegraphStyle = R"css(
 .pv-flamegraph .pv-frames rect { stroke: #fff; stroke-width: 0.5; }
 .pv-flamegraph .pv-frames g:hover rect { stroke: #000; stroke-width: 1; }
 .pv-flamegraph .pv-frames g:focus rect { stroke: #000; stroke-width: 2; }
-.pv-flamegraph .pv-frames g.pv-above { opacity: 0.5; }
+.pv-flamegraph .pv-frames g.pv-above rect { opacity: 0.5; }
 .pv-flamegraph .pv-frames g.pv-found rect { fill: #e455e4; }
 .pv-flamegraph .pv-reset { cursor: pointer; fill: #0645ad; text-decoration: underline; }
 .pv-flamegraph input { box-sizing: border-box; width: 100%; height: 24px; font: inherit; padding: 1px 6px; }
@@ -117,7 +117,7 @@ function start(svg) {
   box.setAttribute('width', '260');
   box.setAttribute('height', '26');
   input.setAttribute('type', 'search');
-  input.setAttribute('placeholder', 'search a name ( / ), regular expressions too');
+  input.setAttribute('placeholder', 'search ( / ), regular expressions');
   input.setAttribute('aria-label', 'search');
   result.setAttribute('y', '46');
   result.setAttribute('text-anchor', 'end');
@@ -157,7 +157,7 @@ function start(svg) {
   });
   const tell = (event) => {
     const frame = byElement.get(event.target.closest('g'));
-    if (frame) info.textContent = frame.title.split('\n').join('   ');
+    if (frame) info.textContent = frame.title.split('\n').join(' \u00b7 ');
   };
   area.addEventListener('mouseover', tell);
   area.addEventListener('focusin', tell);

@@ -24,7 +24,7 @@ for path in files:
 }  // namespace
 
 std::string xml_verdict(const std::string& folder, const std::string& ending) {
-    return output_of("/usr/bin/env", {"python3", "-c", kReadAll, folder, ending});
+    return output_of("/usr/bin/python3", {"-c", kReadAll, folder, ending});
 }
 
 std::string without_entities(std::string text) {
