@@ -77,6 +77,9 @@ void add_reading(CLI::App& command, analyzer::LoadOptions& load) {
     command.add_option("--kallsyms", load.symbols.kallsyms, "the recording kernel's /proc/kallsyms or System.map")
         ->option_text("FILE")
         ->group(kReading);
+    command.add_option("--buildid-dir", load.symbols.buildid_dir, "perf's build-id cache (default: ~/.debug)")
+        ->option_text("DIR")
+        ->group(kReading);
     command.add_flag("--split-hybrid", load.split_hybrid, "each kind of core's events apart, not summed")
         ->group(kReading);
 }
