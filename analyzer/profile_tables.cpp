@@ -101,6 +101,18 @@ std::uint32_t ProfileTables::context(std::string_view comm, std::string_view cgr
     return last_of(contexts_);
 }
 
+std::uint32_t ProfileTables::context(const ProfileContext& context) {
+    std::uint64_t hash = mix_text(mix_text(mix_text(hash_seed(), context.comm), context.unit), context.container);
+    if (context.pid) hash = mix(hash, static_cast<std::uint32_t>(context.pid->value));
+    if (context.tid) hash = mix(hash, static_cast<std::uint32_t>(context.tid->value));
+    if (context.cpu) hash = mix(hash, context.cpu->value);
+    const auto found = context_index_.find(hash, [&](std::uint32_t at) { return contexts_[at] == context; });
+    if (found != kNone) return found;
+    contexts_.push_back(context);
+    context_index_.insert(hash, last_of(contexts_));
+    return last_of(contexts_);
+}
+
 void ProfileTables::count(std::uint32_t event, std::uint32_t stack, std::uint32_t context, bool idle,
                           std::uint64_t samples, std::uint64_t weight) {
     const std::uint64_t hash =

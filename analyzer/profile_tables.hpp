@@ -39,9 +39,14 @@ public:
     [[nodiscard]] std::uint32_t stack(std::span<const std::uint32_t> functions, std::uint8_t flags);
     [[nodiscard]] std::uint32_t context(std::string_view comm, std::string_view cgroup_path,
                                         const ContextPart& part = {});
+    [[nodiscard]] std::uint32_t context(const ProfileContext& context);
     [[nodiscard]] const ProfileContext& context_at(std::uint32_t number) const { return contexts_[number]; }
     void count(std::uint32_t event, std::uint32_t stack, std::uint32_t context, bool idle, std::uint64_t samples,
                std::uint64_t weight);
+
+    [[nodiscard]] std::size_t stacks() const { return stacks_.size(); }
+    [[nodiscard]] std::size_t contexts() const { return contexts_.size(); }
+    [[nodiscard]] std::size_t samples() const { return samples_.size(); }
 
     // Moves everything into the profile; the tables are empty again.
     void hand_over(Profile& profile);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/selection_arguments.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,20 @@ void add_reading(CLI::App& command, analyzer::LoadOptions& load) {
         ->group(kReading);
 }
 
+void add_input_format(CLI::App& command, std::optional<analyzer::InputFormat>& format) {
+    constexpr const char* kOption = "--input-format";
+    command
+        .add_option_function<std::string>(
+            kOption,
+            [&format](const std::string& name) {
+                format = analyzer::parse_input_format(name);
+                if (!format) throw CLI::ValidationError(kOption, "one of " + analyzer::input_format_names());
+            },
+            "what the file is, instead of what its content says: " + analyzer::input_format_names())
+        ->option_text("KIND")
+        ->group(kReading);
+}
+
 }  // namespace
 
 void add_selection(CLI::App& command, SelectionArguments& selection) {
@@ -96,6 +111,7 @@ void add_selection(CLI::App& command, SelectionArguments& selection) {
     add_list(command, "--unit", names.units, "of this systemd unit");
     add_samples(command, selection.load.samples);
     add_reading(command, selection.load);
+    add_input_format(command, selection.load.format);
 }
 
 }  // namespace perfvigil::cli

@@ -208,6 +208,13 @@ Result<std::unique_ptr<CaptureReader>> CaptureReader::from_bytes(std::vector<std
     return std::unique_ptr<CaptureReader>(new CaptureReader(std::make_unique<State>(std::move(*source))));
 }
 
+Result<std::unique_ptr<CaptureReader>> CaptureReader::from_stream(UniqueFd fd, std::vector<std::byte> start,
+                                                                  std::string name) {
+    auto source = CaptureSource::open_stream(std::move(fd), std::move(start), std::move(name));
+    if (!source) return fail(std::move(source.error()));
+    return std::unique_ptr<CaptureReader>(new CaptureReader(std::make_unique<State>(std::move(*source))));
+}
+
 const EventTable& CaptureReader::events() const { return state_->events.table(); }
 
 Result<void> CaptureReader::pump(RecordSink& sink) {

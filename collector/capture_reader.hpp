@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/fd.hpp"
 #include "collector/capture_counts.hpp"
 #include "collector/capture_features.hpp"
 #include "collector/host_facts.hpp"
@@ -23,6 +24,9 @@ public:
     [[nodiscard]] static Result<std::unique_ptr<CaptureReader>> open(const std::string& path);  // "-": standard input
     [[nodiscard]] static Result<std::unique_ptr<CaptureReader>> from_bytes(std::vector<std::byte> bytes,
                                                                            std::string name);
+    // A stream whose first bytes, `start`, were looked at to tell what it is.
+    [[nodiscard]] static Result<std::unique_ptr<CaptureReader>> from_stream(UniqueFd fd, std::vector<std::byte> start,
+                                                                            std::string name);
     ~CaptureReader() override;
 
     [[nodiscard]] const EventTable& events() const override;  // complete after open() for files, grows for pipes

@@ -48,10 +48,10 @@ bool is_regular(int fd) {
     return ::fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-// Up to `size` bytes, fewer only at the end of the stream.
-Result<std::vector<std::byte>> read_start(int fd, std::size_t size) {
-    std::vector<std::byte> start(size);
-    std::size_t held = 0;
+// Makes `start` hold `size` bytes, fewer only at the end of the stream.
+Result<void> read_start(int fd, std::vector<std::byte>& start, std::size_t size) {
+    std::size_t held = start.size();
+    if (held < size) start.resize(size);
     while (held < size) {
         const ssize_t n = ::read(fd, start.data() + held, size - held);
         if (n < 0 && errno == EINTR) continue;
@@ -60,7 +60,7 @@ Result<std::vector<std::byte>> read_start(int fd, std::size_t size) {
         held += static_cast<std::size_t>(n);
     }
     start.resize(held);
-    return start;
+    return {};
 }
 
 }  // namespace
@@ -78,12 +78,12 @@ Result<CaptureSource> CaptureSource::open(const std::string& path) {
     if (path == "-") {
         UniqueFd copy(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
         if (!copy) return fail_errno(errno, "standard input");
-        return open_stream(std::move(copy), "standard input");
+        return open_stream(std::move(copy), {}, "standard input");
     }
     if (is_folder(path)) return open_folder(path);
     auto fd = open_file(path, O_RDONLY);
     if (!fd) return fail(std::move(fd.error()));
-    if (!is_regular(fd->get())) return open_stream(std::move(*fd), path);
+    if (!is_regular(fd->get())) return open_stream(std::move(*fd), {}, path);
     auto mapped = MappedFile::map(fd->get());
     if (!mapped) return fail(std::move(mapped.error()).at(path));
     CaptureSource source;
@@ -118,17 +118,17 @@ Result<CaptureSource> CaptureSource::open_folder(const std::string& path) {
     return source;
 }
 
-Result<CaptureSource> CaptureSource::open_stream(UniqueFd fd, std::string name) {
-    auto start = read_start(fd.get(), kFileHeaderSize);
-    if (!start) return fail(std::move(start.error()).at(name));
-    const auto header = parse_capture_header(*start);
+Result<CaptureSource> CaptureSource::open_stream(UniqueFd fd, std::vector<std::byte> start, std::string name) {
+    auto read = read_start(fd.get(), start, kFileHeaderSize);
+    if (!read) return fail(std::move(read.error()).at(name));
+    const auto header = parse_capture_header(start);
     if (!header) return fail(header.error().at(name));
     if (!header->pipe) {
         auto rest = read_fd(fd.get(), kMaxStreamedFile);
         if (!rest) return fail(std::move(rest.error()).at(name));
         const Bytes tail = std::as_bytes(std::span(*rest));
-        start->insert(start->end(), tail.begin(), tail.end());
-        auto source = from_bytes(std::move(*start), std::move(name));
+        start.insert(start.end(), tail.begin(), tail.end());
+        auto source = from_bytes(std::move(start), std::move(name));
         if (source) source->streamed = true;
         return source;
     }
@@ -136,8 +136,8 @@ Result<CaptureSource> CaptureSource::open_stream(UniqueFd fd, std::string name) 
     source.streamed = true;
     source.name = std::move(name);
     source.header = *header;
-    start->erase(start->begin(), start->begin() + kPipeHeaderSize);
-    source.inputs.emplace_back(std::move(fd), std::move(*start), kPipeHeaderSize, header->endian);
+    start.erase(start.begin(), start.begin() + kPipeHeaderSize);
+    source.inputs.emplace_back(std::move(fd), std::move(start), kPipeHeaderSize, header->endian);
     return source;
 }
 

@@ -31,10 +31,11 @@ struct CaptureSource {
 
     [[nodiscard]] static Result<CaptureSource> open(const std::string& path);  // "-": standard input
     [[nodiscard]] static Result<CaptureSource> from_bytes(std::vector<std::byte> bytes, std::string name);
+    // `start` was read from it already.
+    [[nodiscard]] static Result<CaptureSource> open_stream(UniqueFd fd, std::vector<std::byte> start, std::string name);
 
 private:
     [[nodiscard]] static Result<CaptureSource> open_folder(const std::string& path);
-    [[nodiscard]] static Result<CaptureSource> open_stream(UniqueFd fd, std::string name);
     [[nodiscard]] Result<void> read_frame(Bytes file);
     void read_features(Bytes file);
     void check_sections(Bytes file);

@@ -1,18 +1,157 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyzer/input/load.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <utility>
+
 #include "analyzer/capture_analysis.hpp"
+#include "analyzer/input/byte_source.hpp"
+#include "analyzer/input/cpu_profile.hpp"
+#include "analyzer/input/folded.hpp"
+#include "analyzer/input/gzip_source.hpp"
+#include "analyzer/input/perf_report.hpp"
+#include "analyzer/input/perf_script.hpp"
+#include "analyzer/input/pprof.hpp"
+#include "analyzer/input/recognize.hpp"
+#include "analyzer/input/text_lines.hpp"
+#include "analyzer/input/utf16_source.hpp"
+#include "analyzer/profile_codec.hpp"
 #include "base/text.hpp"
 #include "collector/capture_reader.hpp"
 
 namespace perfvigil::analyzer {
+namespace {
 
-Result<Profile> load_profile(const std::string& path, const LoadOptions& options, const Clock& clock) {
-    auto reader = collector::CaptureReader::open(path);
+// Kinds that are read whole; far above any of their files.
+constexpr std::size_t kMostWhole = std::size_t{1} << 30;
+
+bool is_kind(const std::string& path, mode_t kind) {
+    struct stat st{};
+    return ::stat(path.c_str(), &st) == 0 && (st.st_mode & S_IFMT) == kind;
+}
+
+Result<UniqueFd> open_input(const std::string& path) {
+    if (path != "-") return open_file(path, O_RDONLY);
+    UniqueFd copy(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!copy) return fail_errno(errno, "standard input");
+    return copy;
+}
+
+class Input {
+public:
+    Input(std::string path, const LoadOptions& options, const Clock& clock)
+        : path_(std::move(path)), name_(path_), options_(options), clock_(clock) {
+        if (path_ == "-") name_ = "standard input";
+    }
+
+    [[nodiscard]] Result<Profile> read() {
+        if (is_kind(path_, S_IFDIR)) return capture(collector::CaptureReader::open(path_));
+        auto fd = open_input(path_);
+        if (!fd) return fail(std::move(fd.error()));
+        auto file = std::make_unique<FdSource>(std::move(*fd));
+        file_ = file.get();
+        source_ = std::make_unique<PeekedSource>(std::move(file));
+        auto format = recognize();
+        if (!format) return fail(std::move(format.error()).at(name_));
+        if (*format == InputFormat::kCapture) return capture(open_capture());
+        if (options_.samples.selects() || options_.samples.tells_apart()) {
+            return fail(ErrorCode::kUnsupported,
+                        name_ +
+                            ": times, CPUs, processes and threads are selected from recordings (perf.data), this is " +
+                            std::string(input_format_name(*format)));
+        }
+        auto profile = read_as(*format);
+        if (!profile) return fail(std::move(profile.error()).at(name_));
+        if (*format != InputFormat::kProfile) profile->id = base_name(path_);
+        return profile;
+    }
+
+private:
+    // Unwraps what packs the content on the way.
+    [[nodiscard]] Result<InputFormat> recognize();
+    template <class Outer, class... More>
+    void wrap(More... more) {
+        source_ = std::make_unique<PeekedSource>(std::make_unique<Outer>(std::move(source_), more...));
+        file_ = nullptr;
+    }
+    [[nodiscard]] Result<std::unique_ptr<collector::CaptureReader>> open_capture();
+    [[nodiscard]] Result<Profile> capture(Result<std::unique_ptr<collector::CaptureReader>> reader) const;
+    [[nodiscard]] Result<Profile> read_as(InputFormat format);
+    template <class Read>
+    [[nodiscard]] Result<Profile> read_whole(Read&& read);
+
+    std::string path_;
+    std::string name_;  // for people
+    const LoadOptions& options_;
+    const Clock& clock_;
+    std::unique_ptr<PeekedSource> source_;
+    FdSource* file_ = nullptr;  // below source_, while nothing is between them
+};
+
+Result<InputFormat> Input::recognize() {
+    if (is_gzip(source_->peek(kFirstBlock))) wrap<GzipSource>();
+    if (const auto order = utf16_order(source_->peek(kFirstBlock))) wrap<Utf16Source>(*order);
+    const Bytes start = source_->peek(kFirstBlock);
+    if (options_.format) return *options_.format;
+    if (start.empty()) {
+        // Nothing at all, or nothing that could be read.
+        std::byte first{};
+        auto got = source_->read({&first, 1});
+        if (!got) return fail(std::move(got.error()));
+        return fail(ErrorCode::kInvalid, "it is empty");
+    }
+    if (const auto binary = recognize_binary(start)) return *binary;
+    return recognize_text(start);
+}
+
+Result<std::unique_ptr<collector::CaptureReader>> Input::open_capture() {
+    if (file_ == nullptr) {
+        auto bytes = read_all(*source_, kMostWhole);
+        if (!bytes) return fail(std::move(bytes.error()).at(name_));
+        return collector::CaptureReader::from_bytes(std::move(*bytes), name_);
+    }
+    if (is_kind(path_, S_IFREG)) return collector::CaptureReader::open(path_);
+    auto start = source_->take_start();
+    return collector::CaptureReader::from_stream(file_->take_fd(), std::move(start), name_);
+}
+
+Result<Profile> Input::capture(Result<std::unique_ptr<collector::CaptureReader>> reader) const {
     if (!reader) return fail(std::move(reader.error()));
     const CaptureOptions capture{
-        .samples = options.samples, .symbols = options.symbols, .split_hybrid = options.split_hybrid};
-    return analyze_capture(**reader, std::string(base_name(path)), capture, clock);
+        .samples = options_.samples, .symbols = options_.symbols, .split_hybrid = options_.split_hybrid};
+    return analyze_capture(**reader, std::string(base_name(path_)), capture, clock_);
+}
+
+template <class Read>
+Result<Profile> Input::read_whole(Read&& read) {
+    const auto bytes = read_all(*source_, kMostWhole);
+    if (!bytes) return fail(bytes.error());
+    return read(Bytes(*bytes));
+}
+
+Result<Profile> Input::read_as(InputFormat format) {
+    TextLines lines(*source_);
+    switch (format) {
+        case InputFormat::kScript: return read_perf_script(lines);
+        case InputFormat::kFolded: return read_folded(lines);
+        case InputFormat::kReport: return read_perf_report(lines);
+        case InputFormat::kPprof: return read_whole(read_pprof);
+        case InputFormat::kCpuProfile: return read_whole(read_cpu_profile);
+        case InputFormat::kProfile: return read_whole(decode_profile);
+        case InputFormat::kCapture: break;
+    }
+    return fail(ErrorCode::kInvalid, "not a kind of text");
+}
+
+}  // namespace
+
+Result<Profile> load_profile(const std::string& path, const LoadOptions& options, const Clock& clock) {
+    return Input(path, options, clock).read();
 }
 
 }  // namespace perfvigil::analyzer

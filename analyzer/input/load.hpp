@@ -3,8 +3,10 @@
 // content.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "analyzer/input/input_format.hpp"
 #include "analyzer/profile.hpp"
 #include "analyzer/sample_selection.hpp"
 #include "analyzer/symbols/symbol_sources.hpp"
@@ -14,6 +16,7 @@
 namespace perfvigil::analyzer {
 
 struct LoadOptions {
+    std::optional<InputFormat> format{};  // what the file is; absent: its content says so
     SampleSelection samples{};
     SymbolSources symbols{};
     bool split_hybrid = false;  // CaptureOptions

@@ -63,6 +63,12 @@ TEST_F(SelectionArgumentsTest, HowAFileIsRead) {
     EXPECT_TRUE(selection_.load.split_hybrid);
 }
 
+TEST_F(SelectionArgumentsTest, TheKindOfFileIsOneOfAFew) {
+    parse({"file", "--input-format", "script"});
+    EXPECT_EQ(selection_.load.format, analyzer::InputFormat::kScript);
+    EXPECT_THROW(parse({"--input-format", "perf"}), CLI::ParseError);
+}
+
 TEST_F(SelectionArgumentsTest, AnEmptyNameIsRefused) {
     EXPECT_THROW(parse({"--comm", ""}), CLI::ParseError);
     EXPECT_THROW(parse({"--comm", " , "}), CLI::ParseError);
