@@ -73,7 +73,8 @@ std::string_view report_script() {
   head.tabIndex=0;
   const sort=()=>{
    const number=head.classList.contains("n");
-   const down=head.getAttribute("aria-sort")!=="descending";
+   const was=head.getAttribute("aria-sort");
+   const down=number?was!=="descending":was==="ascending";
    table.querySelectorAll("th").forEach(h=>h.removeAttribute("aria-sort"));
    head.setAttribute("aria-sort",down?"descending":"ascending");
    const key=row=>{const t=row.cells[i].textContent.trim();const n=parseFloat(t);return number?(isNaN(n)?-1:n):t};
