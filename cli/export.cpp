@@ -87,7 +87,6 @@ std::string exported(const Profile& profile, const std::vector<std::uint32_t>& e
 }
 
 void say(const Profile& profile, const ExportCommandOptions& options, const analyzer::EventChoice& choice) {
-    for (const auto& warning : profile.warnings) fmt::print(stderr, "perfvigil: {}\n", escape(warning));
     if (choice.others.empty() || !takes_one_event(options.format)) return;
     fmt::print(stderr, "perfvigil: event {} is exported; --event names another: {}\n",
                escape(profile.events[choice.event].name), escape(fmt::format("{}", fmt::join(choice.others, ", "))));
@@ -100,6 +99,7 @@ int run_export(const ExportCommandOptions& options) {
     auto read = profile_from(options.source, options.socket, options.selection.load);
     if (!read) return complain(read.error());
     const Profile profile = analyzer::select(std::move(*read), options.selection.names);
+    for (const auto& warning : profile.warnings) fmt::print(stderr, "perfvigil: {}\n", escape(warning));
     const auto choice = choose_event(profile, {});
     if (!choice) return complain(choice.error());
     say(profile, options, *choice);
