@@ -87,6 +87,7 @@ Result<Profile> analyze_capture(collector::CaptureReader& reader, std::string id
     StreamAnalysis analysis(reader.events(), names, KernelText(), {}, nullptr);
     analysis.select(options.samples, *span);
     if (options.split_hybrid) analysis.split_hybrid();
+    if (options.moment.count() > 0) analysis.set_fine_moments(options.moment);
     if (!reader.host().cpu_times.empty()) analysis.set_baseline_times(reader.host().cpu_times.front().cpus);
     Sink sink(analysis, names, reader);
     if (auto finished = reader.finish(sink); !finished) return fail(std::move(finished.error()));

@@ -20,6 +20,7 @@ struct CaptureOptions {
     // The same event on the core types of a hybrid CPU (cpu_core/cycles/, cpu_atom/cycles/) is one event in the
     // profile, unless they are wanted apart.
     bool split_hybrid = false;
+    Nanoseconds moment{};  // LoadOptions::moment
 };
 
 // Reads `reader` to its end. The error is the reader's (nothing in the file could be read), or says which option cannot

@@ -2,13 +2,16 @@
 #include "analyzer/profile_builder.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "analyzer/ledger.hpp"
 #include "analyzer/ledger_sum.hpp"
+#include "analyzer/moment_tables.hpp"
 #include "analyzer/profile_events.hpp"
 #include "analyzer/profile_tables.hpp"
 #include "analyzer/profile_warnings.hpp"
+#include "analyzer/sums.hpp"
 
 namespace perfvigil::analyzer {
 
@@ -18,31 +21,6 @@ using collector::EventInfo;
 namespace {
 
 constexpr std::uint32_t kNone = HashIndex::kNone;
-
-// Sums under a key made of small numbers; each key once, in the order of first use.
-template <class Row>
-class Sums {
-public:
-    template <class Same>
-    Row& at(std::uint64_t hash, Same&& same) {
-        auto found = index_.find(hash, [&](std::uint32_t position) { return same(rows_[position]); });
-        if (found == kNone) {
-            found = static_cast<std::uint32_t>(rows_.size());
-            rows_.emplace_back();
-            index_.insert(hash, found);
-        }
-        return rows_[found];
-    }
-    [[nodiscard]] std::vector<Row>& rows() { return rows_; }
-    void clear() {
-        rows_.clear();
-        index_.clear();
-    }
-
-private:
-    std::vector<Row> rows_;
-    HashIndex index_;
-};
 
 struct SelfSum {  // of one event, function and context
     std::uint32_t event = 0;
@@ -59,6 +37,7 @@ struct ProfileBuilder::State {
         : events(event_list), symbolizer(names), totals(event_list) {}
 
     void begin_window();
+    void count_samples(const Slice& slice);
     void count_whole(const Slice& slice);
     void name_frames(const Slice& slice);
     [[nodiscard]] std::uint32_t function_of(const Frame& frame);
@@ -69,6 +48,8 @@ struct ProfileBuilder::State {
     void add_cpus(const Slice& slice, ProfileMoment& moment);
     void add_totals(const Slice& slice, ProfileMoment& moment);
     void add_top(ProfileMoment& moment);
+    void add_fine(const Slice& slice, Nanoseconds length);
+    [[nodiscard]] TopFunctions self_rows();
     [[nodiscard]] SliceHotspots hotspots();
 
     const std::vector<EventInfo>& events;
@@ -83,6 +64,9 @@ struct ProfileBuilder::State {
     std::vector<ProfileCpu> cpus;  // by ascending CPU
     boost::unordered_flat_map<CpuId, LedgerSum> ledgers;
     std::vector<ProfileMoment> moments;
+    std::optional<FineMoments> fine;
+    Nanoseconds fine_part{};           // of `fine`
+    Nanoseconds parts_length{};        // of the open slice
     std::vector<BrokenStacks> broken;  // by the tables' Dso number
     WindowFacts facts;
     MonotonicTime first_start{};
@@ -133,10 +117,8 @@ SliceHotspots ProfileBuilder::add(const Slice& slice) {
     ProfileMoment moment;
     moment.wall_end = slice.wall_end;
     moment.length = length;
-    state.name_frames(slice);
-    state.translate_stacks(slice);
-    state.count_entries(slice);
-    state.count_broken(slice);
+    state.count_samples(slice);
+    state.add_fine(slice, length - std::min(length, std::exchange(state.parts_length, {})));
     state.add_totals(slice, moment);
     state.count_whole(slice);
     state.add_cpus(slice, moment);
@@ -152,6 +134,21 @@ void ProfileBuilder::split_hybrid() { state_->totals.split_hybrid(); }
 void ProfileBuilder::add_left_out(const Slice& slice) {
     state_->begin_window();
     state_->count_whole(slice);
+}
+
+void ProfileBuilder::set_fine_moments(Nanoseconds part) {
+    state_->fine_part = part;
+    state_->fine.emplace(part);
+}
+
+void ProfileBuilder::add_part(const Slice& part) {
+    State& state = *state_;
+    state.begin_window();
+    const Nanoseconds length = std::max(Nanoseconds{}, part.end - part.start);
+    state.parts_length += length;
+    state.facts.note(part);
+    state.count_samples(part);
+    state.add_fine(part, length);
 }
 
 void ProfileBuilder::State::begin_window() {
@@ -206,6 +203,13 @@ std::uint32_t ProfileBuilder::State::function_without_dso(std::uint64_t what) {
 }
 
 // --- samples
+
+void ProfileBuilder::State::count_samples(const Slice& slice) {
+    name_frames(slice);
+    translate_stacks(slice);
+    count_entries(slice);
+    count_broken(slice);
+}
 
 void ProfileBuilder::State::translate_stacks(const Slice& slice) {
     stacks.clear();
@@ -327,33 +331,32 @@ void ProfileBuilder::State::add_cpus(const Slice& slice, ProfileMoment& moment) 
 }
 
 void ProfileBuilder::State::add_top(ProfileMoment& moment) {
-    auto& top = moment.top;
-    for (const SelfSum& sum : self.rows()) {
-        top.push_back({.event = sum.event, .function = sum.function, .samples = sum.samples, .weight = sum.weight});
-    }
+    moment.top = self_rows();
     // A function's rows of several contexts become one.
-    std::ranges::sort(top, {}, [](const auto& row) { return std::pair(row.event, row.function); });
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < top.size(); ++i) {
-        if (kept > 0 && top[kept - 1].event == top[i].event && top[kept - 1].function == top[i].function) {
-            top[kept - 1].samples += top[i].samples;
-            top[kept - 1].weight += top[i].weight;
-        } else {
-            top[kept++] = top[i];
-        }
+    merge_rows(moment.top);
+    keep_top(moment.top);
+}
+
+TopFunctions ProfileBuilder::State::self_rows() {
+    TopFunctions rows;
+    rows.reserve(self.rows().size());
+    for (const SelfSum& sum : self.rows()) {
+        rows.push_back({.event = sum.event, .function = sum.function, .samples = sum.samples, .weight = sum.weight});
     }
-    top.resize(kept);
-    std::ranges::sort(top, [](const auto& a, const auto& b) {
-        if (a.event != b.event) return a.event < b.event;
-        return a.weight != b.weight ? a.weight > b.weight : a.function < b.function;
-    });
-    std::size_t in_event = 0;
-    std::uint32_t event = kNone;
-    std::erase_if(top, [&](const auto& row) {
-        in_event = row.event == event ? in_event + 1 : 1;
-        event = row.event;
-        return in_event > kTopFunctions;
-    });
+    return rows;
+}
+
+void ProfileBuilder::State::add_fine(const Slice& slice, Nanoseconds length) {
+    if (!fine) return;
+    std::vector<EventTotals> counted;
+    for (const Entry& entry : slice.entries) {
+        const std::uint32_t event = totals.number_of(entry.event);
+        if (event == kNone) continue;
+        if (counted.size() <= event) counted.resize(event + 1);
+        counted[event].samples += entry.samples;
+        counted[event].weight += entry.weight;
+    }
+    fine->add(length, self_rows(), counted);
 }
 
 SliceHotspots ProfileBuilder::State::hotspots() {
@@ -407,7 +410,7 @@ Profile ProfileBuilder::build(const collector::HostFacts& host, std::string id) 
         cpu.ledger = state.ledgers[cpu.sum.cpu].ledger();
     }
     profile.cpus = std::move(state.cpus);
-    profile.moments = std::move(state.moments);
+    profile.moments = state.fine ? state.fine->take(profile.end, profile.events.size()) : std::move(state.moments);
     profile.partial = state.partial;
     profile.maps_suspect = state.maps_suspect;
     profile.degraded = host.degraded;
@@ -416,6 +419,10 @@ Profile ProfileBuilder::build(const collector::HostFacts& host, std::string id) 
     auto next = std::make_unique<State>(state.events, state.symbolizer);
     next->selection = std::move(state.selection);
     next->totals.inherit(state.totals);
+    if (state.fine) {
+        next->fine_part = state.fine_part;
+        next->fine.emplace(state.fine_part);
+    }
     state_ = std::move(next);
     return profile;
 }

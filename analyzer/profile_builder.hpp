@@ -60,6 +60,11 @@ public:
     // A slice of which nothing was selected: its samples count for the whole alone, its time does not count.
     void add_left_out(const Slice& slice);
 
+    // From now on moments are those of FineMoments: of the parts that add_part() and add() are given.
+    void set_fine_moments(Nanoseconds part);
+    // A part of the slice that add() will be given next (SliceBuilder::set_parts).
+    void add_part(const Slice& part);
+
     // The profile of everything added since the last build; the builder starts anew.
     [[nodiscard]] Profile build(const collector::HostFacts& host, std::string id);
 

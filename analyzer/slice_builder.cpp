@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyzer/slice_builder.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -19,6 +20,8 @@ using collector::SampleRecord;
 namespace {
 
 constexpr std::size_t kSpareSlices = 4;
+// A longer silence is no more parts than this, so that a damaged time cannot ask for millions.
+constexpr std::int64_t kMostSilentParts = 64;
 
 }  // namespace
 
@@ -54,6 +57,8 @@ struct SliceBuilder::State {
     void sample(const OrderedRecord& record, const SampleRecord& sample);
     void side_band(const OrderedRecord& record);
     void cut(const collector::Cut& cut);
+    void end_parts_before(MonotonicTime time);
+    void end_part(MonotonicTime end);
 
     Task& task_of(const SampleRecord& sample);
     std::uint32_t actor_in(Side side, Task& task, std::optional<CpuId> cpu);
@@ -75,6 +80,10 @@ struct SliceBuilder::State {
     std::array<Task, 1024> tasks{};  // direct mapped by tid
     std::uint64_t version = 1;       // of the process table
 
+    Nanoseconds part_length{};  // 0: no parts
+    Deliver deliver_part;
+    std::optional<MonotonicTime> part_start;
+
     std::optional<MonotonicTime> start;  // of the open slice
     std::optional<MonotonicTime> previous_cut;
     bool maps_suspect = false;   // in the open slice
@@ -88,6 +97,11 @@ SliceBuilder::SliceBuilder(const EventTable& events, collector::ProcessTable& pr
 }
 
 SliceBuilder::~SliceBuilder() = default;
+
+void SliceBuilder::set_parts(Nanoseconds length, Deliver deliver) {
+    state_->part_length = length;
+    state_->deliver_part = std::move(deliver);
+}
 
 void SliceBuilder::on_record(const OrderedRecord& record) {
     if (const auto* sample = std::get_if<SampleRecord>(&record.record)) {
@@ -128,6 +142,7 @@ void SliceBuilder::State::sample(const OrderedRecord& record, const SampleRecord
         if (!filter->takes(sample.sample, cpu)) return accounts.leave_out(record, sample);
         if (!filter->selection().by_cpu) cpu.reset();
     }
+    if (part_length.count() > 0) end_parts_before(record.time);
     Task& task = task_of(sample);
     const Chain& chain = chains.resolve(sample, *task.process, processes.kernel(), max_stack_of(*record.event));
     const Mode mode = chains.mode_of(chain.flags, sample.sample.tid);
@@ -209,6 +224,26 @@ void SliceBuilder::State::suspect_maps() {
     processes.mark_all_suspect();
 }
 
+void SliceBuilder::State::end_parts_before(MonotonicTime time) {
+    if (!part_start) part_start = start;
+    const std::int64_t passed = (time - *part_start) / part_length;
+    if (passed < 1) return;
+    end_part(*part_start + part_length);
+    const Nanoseconds silent = part_length * ((passed - 2 + kMostSilentParts) / kMostSilentParts);
+    while (*part_start + part_length <= time) end_part(std::min(*part_start + silent, time));
+}
+
+void SliceBuilder::State::end_part(MonotonicTime end) {
+    SliceTables& open = table(Side::kOpen);
+    Slice& slice = open.slice();
+    slice.start = *part_start;
+    slice.end = end;
+    auto part = open.finish();
+    open.start(empty_slice());
+    part_start = end;
+    deliver_part(std::move(part));
+}
+
 void SliceBuilder::State::cut(const collector::Cut& cut) {
     SliceTables& open = table(Side::kOpen);
     SliceTables& next = table(Side::kNext);
@@ -229,6 +264,7 @@ void SliceBuilder::State::cut(const collector::Cut& cut) {
     if (cut.last) open.start(open.finish());
     next.start(empty_slice());
     start = cut.time;
+    part_start = cut.time;
     // A process that ended during the last slice may still have samples on their way.
     if (previous_cut) processes.forget_exited_before(*previous_cut);
     previous_cut = cut.time;

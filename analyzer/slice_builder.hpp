@@ -41,6 +41,11 @@ public:
                  SliceLimits limits, Deliver deliver);
     ~SliceBuilder() override;
 
+    // Hands over what a slice holds so far whenever `length` of the stream's time has passed: such a part has the
+    // samples of its stretch, and no totals and CPUs, for counters are read at cuts alone. The slice that a cut ends
+    // then holds the samples since its last part, and totals and CPUs of all of it. Before the first record.
+    void set_parts(Nanoseconds length, Deliver deliver);
+
     void on_record(const collector::OrderedRecord& record) override;
     void on_cut(const collector::Cut& cut) override;
 

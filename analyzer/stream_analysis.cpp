@@ -19,6 +19,14 @@ void StreamAnalysis::select(const SampleSelection& selection, std::optional<Samp
     profile_.set_selection(selection);
 }
 
+void StreamAnalysis::set_fine_moments(Nanoseconds part) {
+    profile_.set_fine_moments(part);
+    slices_.set_parts(part, [this](std::unique_ptr<Slice> slice) {
+        if (clip(*slice)) profile_.add_part(*slice);
+        slices_.recycle(std::move(slice));
+    });
+}
+
 void StreamAnalysis::take(std::unique_ptr<Slice> slice) {
     drop_cpus(*slice);
     if (clip(*slice))

@@ -40,6 +40,9 @@ public:
     // would be taken for one of them.
     void select(const SampleSelection& selection, std::optional<SampleSpan> span = {});
 
+    // The profile's moments become as fine as FineMoments makes them of parts of this length. Before the first record.
+    void set_fine_moments(Nanoseconds part);
+
     void split_hybrid() { profile_.split_hybrid(); }
 
     [[nodiscard]] const collector::ProcessTable& processes() const { return processes_; }

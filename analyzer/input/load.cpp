@@ -122,8 +122,10 @@ Result<std::unique_ptr<collector::CaptureReader>> Input::open_capture() {
 
 Result<Profile> Input::capture(Result<std::unique_ptr<collector::CaptureReader>> reader) const {
     if (!reader) return fail(std::move(reader.error()));
-    const CaptureOptions capture{
-        .samples = options_.samples, .symbols = options_.symbols, .split_hybrid = options_.split_hybrid};
+    const CaptureOptions capture{.samples = options_.samples,
+                                 .symbols = options_.symbols,
+                                 .split_hybrid = options_.split_hybrid,
+                                 .moment = options_.moment};
     return analyze_capture(**reader, std::string(base_name(path_)), capture, clock_);
 }
 

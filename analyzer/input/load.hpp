@@ -20,6 +20,9 @@ struct LoadOptions {
     SampleSelection samples{};
     SymbolSources symbols{};
     bool split_hybrid = false;  // CaptureOptions
+    // Captures: the timeline (Profile::moments) in as fine a grain as FineMoments makes of parts of this length, each
+    // moment with all functions and without CPUs. 0: as the recorder cut it.
+    Nanoseconds moment{};
 };
 
 // `path` "-": standard input. The error says why nothing in it could be read; what was salvaged is in
