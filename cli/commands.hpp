@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The commands of perfvigil. Each adds itself to the command line and, when it was called, leaves the exit code:
-// 0 done (warnings included), 1 wrong usage, 2 nothing could be read or recorded. Output goes to stdout, everything
-// said about it to stderr.
+// 0 done (warnings included), 1 wrong usage, 2 nothing could be read or recorded, 3 a rule that was given is broken
+// (diff --fail-on). Output goes to stdout, everything said about it to stderr.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +18,14 @@ namespace perfvigil::cli {
 inline constexpr int kDone = 0;
 inline constexpr int kUsage = 1;
 inline constexpr int kFailed = 2;
+inline constexpr int kRuleBroken = 3;
 
 enum class OutputFormat : std::uint8_t { kText, kJson };
 
 // Each adds itself to the command line.
 void add_status(CLI::App& app, int& exit_code);
 void add_report(CLI::App& app, int& exit_code);
+void add_diff(CLI::App& app, int& exit_code);
 void add_record(CLI::App& app, int& exit_code);
 void add_export(CLI::App& app, int& exit_code);
 

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
     int exit_code = kUsage;
     add_status(app, exit_code);
     add_report(app, exit_code);
+    add_diff(app, exit_code);
     add_record(app, exit_code);
     add_export(app, exit_code);
     try {
