@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "analyzer/stream_analysis.hpp"
-#include "analyzer/symbols/host_names.hpp"
 #include "analyzer/symbols/sourced_files.hpp"
 
 namespace perfvigil::analyzer {
@@ -78,27 +76,43 @@ Result<std::optional<SampleSpan>> span_of(const collector::CaptureReader& reader
 
 }  // namespace
 
-Result<Profile> analyze_capture(collector::CaptureReader& reader, std::string id, const CaptureOptions& options,
-                                const Clock& clock) {
+CaptureAnalysis::CaptureAnalysis(collector::CaptureReader& reader, const CaptureOptions& options, const Clock& clock)
+    : reader_(reader),
+      names_(clock, reader, options.symbols),
+      analysis_(reader.events(), names_, KernelText(), {}, nullptr) {
+    if (options.split_hybrid) analysis_.split_hybrid();
+    if (options.moment.count() > 0) analysis_.set_fine_moments(options.moment);
+    if (!reader.host().cpu_times.empty()) analysis_.set_baseline_times(reader.host().cpu_times.front().cpus);
+}
+
+Result<std::unique_ptr<CaptureAnalysis>> CaptureAnalysis::prepare(collector::CaptureReader& reader,
+                                                                  const CaptureOptions& options, const Clock& clock) {
     if (auto usable = check(options.symbols); !usable) return fail(std::move(usable.error()));
     auto span = span_of(reader, options.samples);
     if (!span) return fail(std::move(span.error()));
-    CaptureNames names(clock, reader, options.symbols);
-    StreamAnalysis analysis(reader.events(), names, KernelText(), {}, nullptr);
-    analysis.select(options.samples, *span);
-    if (options.split_hybrid) analysis.split_hybrid();
-    if (options.moment.count() > 0) analysis.set_fine_moments(options.moment);
-    if (!reader.host().cpu_times.empty()) analysis.set_baseline_times(reader.host().cpu_times.front().cpus);
-    Sink sink(analysis, names, reader);
-    if (auto finished = reader.finish(sink); !finished) return fail(std::move(finished.error()));
-    HostSymbolizer& symbolizer = names.names().symbolizer();
+    std::unique_ptr<CaptureAnalysis> made(new CaptureAnalysis(reader, options, clock));
+    made->analysis_.select(options.samples, *span);
+    return made;
+}
+
+Result<Profile> CaptureAnalysis::finish(std::string id) {
+    Sink sink(analysis_, names_, reader_);
+    if (auto finished = reader_.finish(sink); !finished) return fail(std::move(finished.error()));
+    HostSymbolizer& symbolizer = names_.names().symbolizer();
     if (const auto& error = symbolizer.kernel().copy_error()) return fail(Error(*error).at("--kallsyms"));
-    auto profile = analysis.build(reader.host(), std::move(id));
-    const auto& warnings = reader.warnings();
+    auto profile = analysis_.build(reader_.host(), std::move(id));
+    const auto& warnings = reader_.warnings();
     profile.warnings.insert(profile.warnings.begin(), warnings.begin(), warnings.end());
     for (auto& sentence : symbolizer.refusals()) profile.warnings.push_back(std::move(sentence));
     for (auto& degraded : symbolizer.degraded()) profile.degraded.push_back(std::move(degraded));
     return profile;
+}
+
+Result<Profile> analyze_capture(collector::CaptureReader& reader, std::string id, const CaptureOptions& options,
+                                const Clock& clock) {
+    auto analysis = CaptureAnalysis::prepare(reader, options, clock);
+    if (!analysis) return fail(std::move(analysis.error()));
+    return (*analysis)->finish(std::move(id));
 }
 
 }  // namespace perfvigil::analyzer

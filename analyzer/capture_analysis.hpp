@@ -3,10 +3,15 @@
 // give or the given sources have, the reader's warnings, and what names had to do without.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "analyzer/profile.hpp"
 #include "analyzer/sample_selection.hpp"
+#include "analyzer/stream_analysis.hpp"
+#include "analyzer/symbols/host_names.hpp"
 #include "analyzer/symbols/symbol_sources.hpp"
 #include "base/error.hpp"
 #include "base/time.hpp"
@@ -23,8 +28,27 @@ struct CaptureOptions {
     Nanoseconds moment{};  // LoadOptions::moment
 };
 
-// Reads `reader` to its end. The error is the reader's (nothing in the file could be read), or says which option cannot
-// be obeyed.
+// The same in steps, for those who look at slices as they go by and at the symbol sources afterwards.
+class CaptureAnalysis {
+public:
+    // The error says which option cannot be obeyed. `reader` and `clock` outlive the analysis.
+    [[nodiscard]] static Result<std::unique_ptr<CaptureAnalysis>> prepare(collector::CaptureReader& reader,
+                                                                          const CaptureOptions& options,
+                                                                          const Clock& clock);
+
+    void each_slice(std::function<void(const Slice&)> visit) { analysis_.each_slice(std::move(visit)); }
+    // Reads to the end. The error is the reader's: nothing in the file could be read.
+    [[nodiscard]] Result<Profile> finish(std::string id);
+    [[nodiscard]] CaptureNames& names() { return names_; }
+
+private:
+    CaptureAnalysis(collector::CaptureReader& reader, const CaptureOptions& options, const Clock& clock);
+
+    collector::CaptureReader& reader_;
+    CaptureNames names_;
+    StreamAnalysis analysis_;
+};
+
 [[nodiscard]] Result<Profile> analyze_capture(collector::CaptureReader& reader, std::string id,
                                               const CaptureOptions& options, const Clock& clock);
 

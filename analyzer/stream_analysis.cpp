@@ -29,10 +29,12 @@ void StreamAnalysis::set_fine_moments(Nanoseconds part) {
 
 void StreamAnalysis::take(std::unique_ptr<Slice> slice) {
     drop_cpus(*slice);
-    if (clip(*slice))
+    if (clip(*slice)) {
         profile_.add(*slice);
-    else
+        if (visit_) visit_(*slice);
+    } else {
         profile_.add_left_out(*slice);
+    }
     slices_.recycle(std::move(slice));
 }
 

@@ -3,9 +3,11 @@
 // The daemon joins the same parts over several threads.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "analyzer/kernel_text.hpp"
 #include "analyzer/profile.hpp"
@@ -45,6 +47,9 @@ public:
 
     void split_hybrid() { profile_.split_hybrid(); }
 
+    // Is shown each slice that makes the profile, addresses and all.
+    void each_slice(std::function<void(const Slice&)> visit) { visit_ = std::move(visit); }
+
     [[nodiscard]] const collector::ProcessTable& processes() const { return processes_; }
 
     // After the last cut.
@@ -58,6 +63,7 @@ private:
     collector::ProcessTable processes_;
     ProfileBuilder profile_;
     SliceBuilder slices_;
+    std::function<void(const Slice&)> visit_;
 };
 
 }  // namespace perfvigil::analyzer

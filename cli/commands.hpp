@@ -28,6 +28,7 @@ void add_report(CLI::App& app, int& exit_code);
 void add_diff(CLI::App& app, int& exit_code);
 void add_record(CLI::App& app, int& exit_code);
 void add_export(CLI::App& app, int& exit_code);
+void add_annotate(CLI::App& app, int& exit_code);
 
 // "perfvigil: <message>" on stderr; returns `code`.
 int complain(const Error& error, int code = kFailed);

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
     add_diff(app, exit_code);
     add_record(app, exit_code);
     add_export(app, exit_code);
+    add_annotate(app, exit_code);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -109,9 +109,13 @@ void add_selection(CLI::App& command, SelectionArguments& selection) {
     add_list(command, "--symbol", names.symbols, "sampled in this function");
     add_list(command, "--parent", names.parents, "with this function among the callers");
     add_list(command, "--unit", names.units, "of this systemd unit");
-    add_samples(command, selection.load.samples);
-    add_reading(command, selection.load);
+    add_load(command, selection.load);
     add_input_format(command, selection.load.format);
+}
+
+void add_load(CLI::App& command, analyzer::LoadOptions& load) {
+    add_samples(command, load.samples);
+    add_reading(command, load);
 }
 
 }  // namespace perfvigil::cli

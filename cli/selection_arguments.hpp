@@ -16,5 +16,7 @@ struct SelectionArguments {
 
 // `selection` outlives the parsing. A pattern may be a comma list, an option may be repeated.
 void add_selection(CLI::App& command, SelectionArguments& selection);
+// The part that is obeyed while a file is read: samples by time, CPU, process and thread, and where symbols come from.
+void add_load(CLI::App& command, analyzer::LoadOptions& load);
 
 }  // namespace perfvigil::cli

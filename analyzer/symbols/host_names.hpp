@@ -27,6 +27,7 @@ public:
 
     [[nodiscard]] HostSymbolizer& symbolizer() { return symbolizer_; }
     [[nodiscard]] collector::DsoListener& listener() { return opener_; }
+    [[nodiscard]] SymbolChild& child() { return child_; }
 
 private:
     SymbolChild child_;

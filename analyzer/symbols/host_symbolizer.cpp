@@ -167,30 +167,34 @@ FileTableRef HostSymbolizer::table_for(const collector::Dso& dso, UnknownReason&
     collector::Dso wanted = dso;
     wanted.build_id = wanted_build_id(dso);
     if (auto known = tables_.find(wanted.build_id)) return known;
-    if (const auto sourced = sourced_.file_of(wanted)) {
-        auto table = tables_.load(*sourced);
-        if (table == nullptr) reason = UnknownReason::kPending;
-        return table;
-    }
-
-    const bool by_identity = options_.origin == Origin::kCapture && wanted.build_id.empty();
-    if (by_identity && (wanted.inode == 0 || !same_boot(host_, options_.capture_host))) {
-        reason = UnknownReason::kNoFile;
-        return nullptr;
-    }
-    auto file = files_.file_of(wanted);
+    const auto file = open(wanted);
     if (!file) {
         reason = reason_of(file.error());
-        return nullptr;
-    }
-    // Written to since: it may be another file under the same inode.
-    if (by_identity && (*file)->modified >= options_.capture_host.wall_reference) {
-        reason = UnknownReason::kBuildIdMismatch;
         return nullptr;
     }
     auto table = tables_.load(**file);
     if (table == nullptr) reason = UnknownReason::kPending;
     return table;
+}
+
+Result<OpenedFileRef> HostSymbolizer::file_of(const collector::Dso& dso) {
+    collector::Dso wanted = dso;
+    wanted.build_id = wanted_build_id(dso);
+    return open(wanted);
+}
+
+Result<OpenedFileRef> HostSymbolizer::open(const collector::Dso& wanted) {
+    if (auto sourced = sourced_.file_of(wanted)) return sourced;
+    const bool by_identity = options_.origin == Origin::kCapture && wanted.build_id.empty();
+    if (by_identity && (wanted.inode == 0 || !same_boot(host_, options_.capture_host))) {
+        return fail(ErrorCode::kNotFound, wanted.path + ": the capture says neither its build-id nor that it is ours");
+    }
+    auto file = files_.file_of(wanted);
+    // Written to since: it may be another file under the same inode.
+    if (file && by_identity && (*file)->modified >= options_.capture_host.wall_reference) {
+        return fail(ErrorCode::kInvalid, wanted.path + ": was changed since the recording");
+    }
+    return file;
 }
 
 // --- vDSO

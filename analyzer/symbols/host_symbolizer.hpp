@@ -65,6 +65,9 @@ public:
     [[nodiscard]] KernelNames& kernel() { return kernel_; }
     // Files that were found where a source pointed, and refused: one sentence each.
     [[nodiscard]] std::vector<std::string> refusals() const { return sourced_.refusals(); }
+    // The file of a kFile Dso that names came from, or would: its code. Errors as of FileSource::file_of.
+    [[nodiscard]] Result<OpenedFileRef> file_of(const collector::Dso& dso);
+    [[nodiscard]] OpenedFileRef debug_file_of(const BuildId& build_id) { return sourced_.debug_file_of(build_id); }
     // What names have to do without so far: hidden kernel addresses, no symbol child.
     [[nodiscard]] std::vector<collector::Degraded> degraded() const;
 
@@ -99,6 +102,7 @@ private:
     void give_up(State& state, UnknownReason reason);
     [[nodiscard]] bool due(const State& state) const;
     [[nodiscard]] FileTableRef table_for(const collector::Dso& dso, UnknownReason& reason);
+    [[nodiscard]] Result<OpenedFileRef> open(const collector::Dso& wanted);
     [[nodiscard]] const BuildId& wanted_build_id(const collector::Dso& dso) const;
 
     HostSymbolizerOptions options_;
