@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "analyzer/source_line_names.hpp"
 #include "analyzer/symbols/sourced_files.hpp"
 
 namespace perfvigil::analyzer {
@@ -79,7 +80,8 @@ Result<std::optional<SampleSpan>> span_of(const collector::CaptureReader& reader
 CaptureAnalysis::CaptureAnalysis(collector::CaptureReader& reader, const CaptureOptions& options, const Clock& clock)
     : reader_(reader),
       names_(clock, reader, options.symbols),
-      analysis_(reader.events(), names_, KernelText(), {}, nullptr) {
+      analysis_(reader.events(), names_, KernelText(), {}, nullptr),
+      by_line_(options.samples.by_line) {
     if (options.split_hybrid) analysis_.split_hybrid();
     if (options.moment.count() > 0) analysis_.set_fine_moments(options.moment);
     if (!reader.host().cpu_times.empty()) analysis_.set_baseline_times(reader.host().cpu_times.front().cpus);
@@ -100,7 +102,9 @@ Result<Profile> CaptureAnalysis::finish(std::string id) {
     if (auto finished = reader_.finish(sink); !finished) return fail(std::move(finished.error()));
     HostSymbolizer& symbolizer = names_.names().symbolizer();
     if (const auto& error = symbolizer.kernel().copy_error()) return fail(Error(*error).at("--kallsyms"));
+    const auto codes = analysis_.take_codes();
     auto profile = analysis_.build(reader_.host(), std::move(id));
+    if (by_line_) name_source_lines(profile, codes, names_.names());
     const auto& warnings = reader_.warnings();
     profile.warnings.insert(profile.warnings.begin(), warnings.begin(), warnings.end());
     for (auto& sentence : symbolizer.refusals()) profile.warnings.push_back(std::move(sentence));

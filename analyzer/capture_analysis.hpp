@@ -47,6 +47,7 @@ private:
     collector::CaptureReader& reader_;
     CaptureNames names_;
     StreamAnalysis analysis_;
+    bool by_line_ = false;
 };
 
 [[nodiscard]] Result<Profile> analyze_capture(collector::CaptureReader& reader, std::string id,

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "analyzer/symbols/elf_head.hpp"
+#include "analyzer/symbols/line_source.hpp"
 #include "analyzer/symbols/regular_file.hpp"
 #include "analyzer/symbols/this_host.hpp"
 #include "base/fd.hpp"
@@ -76,21 +77,15 @@ private:
         });
         if (load != head->loads.end()) made.shift = load->address - load->offset;
         made.code = bytes_at((*file)->fd.get(), function.start, function.size);
-        find_lines(made, (*file)->fd.get(), (*file)->build_id);
+        find_lines(made, **file);
     }
 
-    // The file's own line tables, else those of its separate debug file.
-    void find_lines(FunctionCode& made, int fd, const BuildId& build_id) {
+    void find_lines(FunctionCode& made, const OpenedFile& file) {
         std::vector<LinkAddress> addresses;
         for (std::uint64_t i = 0; i < made.function.size; ++i) {
             addresses.push_back(LinkAddress{made.function.start + i + made.shift});
         }
-        auto lines = names_.child().lines(fd, addresses);
-        if (lines && !lines->has_debug_info() && !build_id.empty()) {
-            if (const auto debug = names_.symbolizer().debug_file_of(build_id)) {
-                lines = names_.child().lines(debug->fd.get(), addresses);
-            }
-        }
+        auto lines = source_lines_of(names_, file, addresses);
         if (!lines) {
             made.notes.push_back("Its source lines could not be read: " + lines.error().message + ".");
         } else if (!lines->has_debug_info()) {
@@ -135,7 +130,7 @@ private:
         describe(made, *head);
         made.shift = link->value - made.function.start;
         made.code = bytes_at((*file)->fd.get(), found->start.value, made.function.size);
-        find_lines(made, (*file)->fd.get(), (*file)->build_id);
+        find_lines(made, **file);
     }
 
     // kallsyms rounds sizes up to the next symbol, so padding may be in it.

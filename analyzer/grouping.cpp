@@ -14,13 +14,15 @@
 namespace perfvigil::analyzer {
 namespace {
 
-constexpr std::array kKeyNames = std::to_array<std::pair<GroupKey, std::string_view>>({{GroupKey::kComm, "comm"},
-                                                                                       {GroupKey::kPid, "pid"},
-                                                                                       {GroupKey::kTid, "tid"},
-                                                                                       {GroupKey::kCpu, "cpu"},
-                                                                                       {GroupKey::kDso, "dso"},
-                                                                                       {GroupKey::kSymbol, "symbol"},
-                                                                                       {GroupKey::kUnit, "unit"}});
+constexpr std::array kKeyNames =
+    std::to_array<std::pair<GroupKey, std::string_view>>({{GroupKey::kComm, "comm"},
+                                                          {GroupKey::kPid, "pid"},
+                                                          {GroupKey::kTid, "tid"},
+                                                          {GroupKey::kCpu, "cpu"},
+                                                          {GroupKey::kDso, "dso"},
+                                                          {GroupKey::kSymbol, "symbol"},
+                                                          {GroupKey::kUnit, "unit"},
+                                                          {GroupKey::kSrcline, "srcline"}});
 
 // The value of one key as a number that is the same for the same value: an id, or a text's number.
 class Values {
@@ -32,6 +34,7 @@ public:
         switch (key) {
             case GroupKey::kComm: return text(context.comm);
             case GroupKey::kUnit: return text(context.unit);
+            case GroupKey::kSrcline: return text(context.source_line);
             case GroupKey::kPid: return number(context.pid);
             case GroupKey::kTid: return number(context.tid);
             case GroupKey::kCpu: return number(context.cpu);
@@ -76,6 +79,7 @@ bool kept(const ProfileContext& context, GroupKey key) {
         case GroupKey::kPid: return context.pid.has_value();
         case GroupKey::kTid: return context.tid.has_value();
         case GroupKey::kCpu: return context.cpu.has_value();
+        case GroupKey::kSrcline: return !context.source_line.empty();
         default: return true;
     }
 }
@@ -103,8 +107,6 @@ Result<std::vector<GroupKey>> parse_group_keys(std::string_view list) {
             std::string text = "no key '" + std::string(name) + "'; there are";
             for (const auto& [key, known] : kKeyNames)
                 text += (key == GroupKey::kComm ? " " : ", ") + std::string(known);
-            if (name == "srcline")
-                text += " (lines of the source are shown by perfvigil annotate, function by function)";
             return fail(ErrorCode::kInvalid, text);
         }
         if (std::ranges::find(keys, found->first) != keys.end()) {

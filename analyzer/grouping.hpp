@@ -13,7 +13,7 @@
 
 namespace perfvigil::analyzer {
 
-enum class GroupKey : std::uint8_t { kComm, kPid, kTid, kCpu, kDso, kSymbol, kUnit };
+enum class GroupKey : std::uint8_t { kComm, kPid, kTid, kCpu, kDso, kSymbol, kUnit, kSrcline };
 
 [[nodiscard]] std::string_view group_key_name(GroupKey key);  // "comm", "pid", …
 // "comm,dso": each key once.

@@ -71,6 +71,7 @@ struct ProfileContext {
     std::optional<Pid> pid{};
     std::optional<Tid> tid{};
     std::optional<CpuId> cpu{};
+    std::string source_line{};  // of the sampled instruction: "file.c:12"
 
     friend bool operator==(const ProfileContext&, const ProfileContext&) = default;
 };

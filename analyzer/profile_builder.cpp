@@ -2,6 +2,7 @@
 #include "analyzer/profile_builder.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -43,6 +44,7 @@ struct ProfileBuilder::State {
     [[nodiscard]] std::uint32_t function_of(const Frame& frame);
     [[nodiscard]] std::uint32_t function_without_dso(std::uint64_t what);
     void translate_stacks(const Slice& slice);
+    [[nodiscard]] std::uint32_t context_at_line(const Entry& entry, const Slice& slice);
     void count_entries(const Slice& slice);
     void count_broken(const Slice& slice);
     void add_cpus(const Slice& slice, ProfileMoment& moment);
@@ -91,6 +93,8 @@ struct ProfileBuilder::State {
     std::vector<std::uint64_t> stack_samples;  // of the event that broken stacks are counted by
     boost::unordered_flat_map<collector::DsoId, const collector::DsoRef*> dsos;
     Sums<SelfSum> self;
+    std::vector<SampledCode> codes;  // with by_line: instructions so far
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> code_numbers;
     std::vector<std::uint32_t> scratch;
     std::vector<std::uint32_t> dso_seen;  // by Dso number: the last stack that passed through it, plus one
 };
@@ -99,6 +103,11 @@ ProfileBuilder::ProfileBuilder(const std::vector<EventInfo>& events, Symbolizer&
     : state_(std::make_unique<State>(events, symbolizer)) {}
 
 ProfileBuilder::~ProfileBuilder() = default;
+
+std::vector<SampledCode> ProfileBuilder::take_codes() {
+    state_->code_numbers.clear();
+    return std::exchange(state_->codes, {});
+}
 
 std::size_t ProfileBuilder::slices() const { return state_->slices; }
 
@@ -228,12 +237,28 @@ void ProfileBuilder::State::translate_stacks(const Slice& slice) {
     }
 }
 
+// The entry's context with its instruction as the line, to be named when all are known.
+std::uint32_t ProfileBuilder::State::context_at_line(const Entry& entry, const Slice& slice) {
+    const Frame& frame = slice.frames[slice.frames_of(slice.stacks[entry.stack]).front()];
+    ProfileContext context = tables.context_at(contexts[entry.actor]);
+    const auto dso = dsos.find(frame.dso);
+    if (dso != dsos.end()) {
+        const auto next = codes.size();
+        const auto [at, added] = code_numbers.try_emplace({frame.dso.value, frame.offset}, next);
+        if (added) codes.push_back({.dso = *dso->second, .offset = frame.offset});
+        context.source_line = std::to_string(at->second);
+    } else {
+        context.source_line.assign(1, '-');
+    }
+    return tables.context(context);
+}
+
 void ProfileBuilder::State::count_entries(const Slice& slice) {
     self.clear();
     for (const Entry& entry : slice.entries) {
         const std::uint32_t event = totals.number_of(entry.event);
         if (event == kNone) continue;
-        const std::uint32_t context = contexts[entry.actor];
+        const std::uint32_t context = selection.by_line ? context_at_line(entry, slice) : contexts[entry.actor];
         tables.count(event, stacks[entry.stack], context, entry.idle, entry.samples, entry.weight);
         if (entry.idle) {
             totals[event].idle_samples += entry.samples;

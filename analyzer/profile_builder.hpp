@@ -42,6 +42,12 @@ struct SliceHotspots {
     std::vector<Row> rows;  // views into the builder's tables, valid until the next add or build
 };
 
+// An instruction that was sampled.
+struct SampledCode {
+    collector::DsoRef dso;
+    std::uint64_t offset = 0;  // in the Dso's terms
+};
+
 class ProfileBuilder {
 public:
     // Both outlive the builder; more events may be added to `events` meanwhile.
@@ -67,6 +73,9 @@ public:
 
     // The profile of everything added since the last build; the builder starts anew.
     [[nodiscard]] Profile build(const collector::HostFacts& host, std::string id);
+
+    // With SampleSelection::by_line: what ProfileContext::source_line of the next build() counts in. Empties it.
+    [[nodiscard]] std::vector<SampledCode> take_codes();
 
     [[nodiscard]] std::size_t slices() const;
 

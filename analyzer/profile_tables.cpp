@@ -88,7 +88,7 @@ std::uint32_t ProfileTables::context(std::string_view comm, std::string_view cgr
     const auto found = context_index_.find(hash, [&](std::uint32_t number) {
         const auto& known = contexts_[number];
         return known.comm == comm && known.unit == unit && known.container == container && known.pid == part.pid &&
-               known.tid == part.tid && known.cpu == part.cpu;
+               known.tid == part.tid && known.cpu == part.cpu && known.source_line.empty();
     });
     if (found != kNone) return found;
     contexts_.push_back({.comm = std::string(comm),
@@ -106,6 +106,7 @@ std::uint32_t ProfileTables::context(const ProfileContext& context) {
     if (context.pid) hash = mix(hash, static_cast<std::uint32_t>(context.pid->value));
     if (context.tid) hash = mix(hash, static_cast<std::uint32_t>(context.tid->value));
     if (context.cpu) hash = mix(hash, context.cpu->value);
+    if (!context.source_line.empty()) hash = mix_text(hash, context.source_line);
     const auto found = context_index_.find(hash, [&](std::uint32_t at) { return contexts_[at] == context; });
     if (found != kNone) return found;
     contexts_.push_back(context);

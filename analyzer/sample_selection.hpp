@@ -39,9 +39,10 @@ struct SampleSelection {
     bool by_pid = false;
     bool by_tid = false;
     bool by_cpu = false;
+    bool by_line = false;  // of the source, of the sampled instruction: ProfileContext::source_line
 
     [[nodiscard]] bool selects() const { return time || !cpus.empty() || !pids.empty() || !tids.empty(); }
-    [[nodiscard]] bool tells_apart() const { return by_pid || by_tid || by_cpu; }
+    [[nodiscard]] bool tells_apart() const { return by_pid || by_tid || by_cpu || by_line; }
     // As on the command line, for Profile::filter: "--time 10s..20s --cpu 0,1 --pid 7"; empty where nothing is
     // selected.
     [[nodiscard]] std::string text() const;

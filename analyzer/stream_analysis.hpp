@@ -52,6 +52,9 @@ public:
 
     [[nodiscard]] const collector::ProcessTable& processes() const { return processes_; }
 
+    // With SampleSelection::by_line, before build(): ProfileBuilder::take_codes.
+    [[nodiscard]] std::vector<SampledCode> take_codes() { return profile_.take_codes(); }
+
     // After the last cut.
     [[nodiscard]] Profile build(const collector::HostFacts& host, std::string id);
 

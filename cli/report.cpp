@@ -36,6 +36,7 @@ void tell_apart(ReportCommandOptions& options) {
     samples.by_pid |= asks_for(analyzer::GroupKey::kPid);
     samples.by_tid |= asks_for(analyzer::GroupKey::kTid);
     samples.by_cpu |= asks_for(analyzer::GroupKey::kCpu);
+    samples.by_line |= asks_for(analyzer::GroupKey::kSrcline);
 }
 
 int run_report(ReportCommandOptions& options) {
@@ -105,7 +106,7 @@ void add_contents(CLI::App& command, ReportOptions& report) {
                 if (!keys) throw CLI::ValidationError("--by", keys.error().message);
                 report.by = std::move(*keys);
             },
-            "table by these keys, one inside the other: comm, pid, tid, cpu, dso, symbol, unit")
+            "table by these keys, one inside the other: comm, pid, tid, cpu, dso, symbol, unit, srcline")
         ->option_text("KEY[,KEY…]");
 }
 

@@ -80,7 +80,7 @@ using State = Metrics::State;
 void write_identity(Page& page, const State& state) {
     page.gauge("build_info", "Version of this perfvigild; always 1.");
     page.add({{"version", state.options.version}, {"revision", state.options.revision}}, 1);
-    page.gauge("degraded", "1 while a capability is missing or reduced; the log and perfvigil doctor say what to do.");
+    page.gauge("degraded", "1 while a capability is missing or reduced; the log and perfvigil status say what to do.");
     for (const auto& [reason, holds] : state.degraded) page.add(labels("reason", reason), holds ? 1 : 0);
 }
 

@@ -139,7 +139,8 @@ Result<Profile> Input::read_whole(Read&& read) {
 Result<Profile> Input::read_as(InputFormat format) {
     TextLines lines(*source_);
     switch (format) {
-        case InputFormat::kScript: return read_perf_script(lines);
+        case InputFormat::kScript:
+            return read_perf_script(lines, options_.moment.count() > 0 ? kFineImportedSlice : kImportedSlice);
         case InputFormat::kFolded: return read_folded(lines);
         case InputFormat::kReport: return read_perf_report(lines);
         case InputFormat::kPprof: return read_whole(read_pprof);

@@ -21,7 +21,7 @@ struct LoadOptions {
     SymbolSources symbols{};
     bool split_hybrid = false;  // CaptureOptions
     // Captures: the timeline (Profile::moments) in as fine a grain as FineMoments makes of parts of this length, each
-    // moment with all functions and without CPUs. 0: as the recorder cut it.
+    // moment with all functions and without CPUs. 0: as the recorder cut it. Texts of perf script: by the second.
     Nanoseconds moment{};
 };
 

@@ -19,6 +19,7 @@
 namespace perfvigil::analyzer {
 
 inline constexpr Nanoseconds kImportedSlice = std::chrono::seconds(5);
+inline constexpr Nanoseconds kFineImportedSlice = std::chrono::seconds(1);  // for comparisons
 
 struct ImportedSample {
     std::uint32_t event = 0;

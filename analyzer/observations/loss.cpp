@@ -36,7 +36,9 @@ std::optional<CpuLoss> main_loser(const Profile& profile, const ProfileEvent& ev
 
 Observation lost_samples(const Profile& profile, const ProfileEvent& event) {
     const auto lost = static_cast<double>(event.lost);
-    const double all = lost + static_cast<double>(event.samples);
+    // What was lost has neither process nor thread: it is judged against all samples, whatever was selected.
+    const std::uint64_t arrived = std::max(event.samples, event.whole_samples);
+    const double all = lost + static_cast<double>(arrived);
     const double share = lost / all;
     Observation made{.id = "lost_samples",
                      .severity = share > kUnreliableLoss ? Severity::kWarning
@@ -44,7 +46,7 @@ Observation lost_samples(const Profile& profile, const ProfileEvent& event) {
                      .at_least = share,
                      .figures = {{"lost_share", event.name, share},
                                  {"lost", event.name, lost},
-                                 {"samples", event.name, static_cast<double>(event.samples)}},
+                                 {"samples", event.name, static_cast<double>(arrived)}},
                      .evidence = {},
                      .meaning =
                          "A full ring loses whatever ran at that moment, so the functions with the highest "
@@ -54,7 +56,7 @@ Observation lost_samples(const Profile& profile, const ProfileEvent& event) {
     if (event.lost_is_shared) {
         made.evidence = fmt::format(
             "{} of any kind were lost in the rings that hold {}, against {} of it that arrived.",
-            number_of(event.lost, "record", "records"), event.name, number_of(event.samples, "sample", "samples"));
+            number_of(event.lost, "record", "records"), event.name, number_of(arrived, "sample", "samples"));
     } else {
         made.evidence =
             fmt::format("{} of the {} samples were lost: {} of {:.0f}.", percent(share), event.name, event.lost, all);

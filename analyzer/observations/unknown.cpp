@@ -57,7 +57,7 @@ Cause cause_of(UnknownReason reason) {
                     "Record with CAP_SYSLOG and sysctl kernel.kptr_restrict at 0 or 1, or give --kallsyms."};
         case UnknownReason::kUnreadable:
             return {"files that could not be read as ELF", "They are damaged, of an unknown form, or too large.",
-                    "perfvigil doctor names them; a debug package of the same build may be readable."};
+                    "A debug package of the same build may be readable."};
         case UnknownReason::kPending:
             return {"files whose symbols were still being read", "The next window will have their names.", ""};
         case UnknownReason::kUnmapped:

@@ -81,6 +81,27 @@ TEST_F(Annotate, CountsEachInstructionAsPerfDoes) {
     EXPECT_EQ(samples, reported);
 }
 
+TEST_F(Annotate, ReportsByLineHoldTheSameSamples) {
+    std::map<std::string, std::uint64_t> expected;
+    const auto function = annotation({});
+    for (const auto& row : function.at("lines").as_array()) {
+        const auto file = std::string(base_name(std::string_view(row.at("file").as_string())));
+        expected[fmt::format("{}:{}", file, row.at("line").to_number<int>())] = row.at("samples").to_number<int>();
+    }
+    const auto report = test::ReportView::of_perfvigil({"report", "--json", "--by", "symbol,srcline", file_});
+    const auto& event = report.event("cpu-clock");
+    std::map<std::string, std::uint64_t> ours;
+    std::uint64_t sum = 0;
+    for (const auto& row : event.at("by").at("rows").as_array()) {
+        const auto samples = row.at("samples").to_number<std::uint64_t>();
+        sum += samples;
+        if (row.at("symbol").as_string() == "hot_a") ours[std::string(row.at("srcline").as_string())] = samples;
+    }
+    EXPECT_EQ(sum, event.at("samples").to_number<std::uint64_t>());
+    ours.erase("(no line)");
+    EXPECT_EQ(ours, expected);
+}
+
 TEST_F(Annotate, AFunctionThatWasNotSampledIsNamedWithItsNeighbours) {
     test::Client asked(PERFVIGIL_BIN, {"annotate", "hot_", file_});
     (void)asked.output();

@@ -193,37 +193,24 @@ std::map<int, std::vector<double>> times_in(const std::string& file) {
     return times;
 }
 
-// When a busy CPU was away by its own witness (tests/clients/absences.c): seconds that no sample could come from.
+// When a busy CPU ran something else, or nothing at all, by its own witness (tests/clients/absences.c). Samples may be
+// missing then: the hypervisor took the CPU, or the kernel worked with interrupts off. While the witness ran they may
+// not.
 class Absences {
 public:
     explicit Absences(const std::vector<double>& numbers) {
-        double told = 0;  // steal that earlier absences were excused by
-        for (std::size_t i = 0; i + 3 < numbers.size(); i += 4) {
-            const double start = numbers[i] / 1e9;
-            const double length = numbers[i + 1] / 1e9 - start;
-            const double given_away = std::clamp(numbers[i + 2] / 1e9, 0.0, length);
-            // /proc/stat tells in steps of 10 ms.
-            const double stolen = std::clamp((numbers[i + 3] - numbers[3]) / 1e9 + 0.01 - told, 0.0, given_away);
-            told += stolen;
-            absences_.push_back({start, length, length - given_away + stolen});
+        for (std::size_t i = 0; i + 1 < numbers.size(); i += 2) {
+            absences_.emplace_back(numbers[i] / 1e9, numbers[i + 1] / 1e9);
         }
     }
-    // How much of a gap between samples the CPU was away for.
     [[nodiscard]] double within(double from, double to) const {
         double sum = 0;
-        for (const auto& absence : absences_) {
-            const double end = absence.start + absence.length;
-            const double overlap = std::min(to, end) - std::max(from, absence.start);
-            if (overlap > 0) sum += absence.away * overlap / absence.length;
-        }
+        for (const auto& [start, end] : absences_) sum += std::max(0.0, std::min(to, end) - std::max(from, start));
         return sum;
     }
 
 private:
-    struct Absence {
-        double start, length, away;
-    };
-    std::vector<Absence> absences_;
+    std::vector<std::pair<double, double>> absences_;
 };
 
 TEST_F(DaemonNumbers, CaptureFilesFollowEachOtherWithoutAGap) {
@@ -242,25 +229,36 @@ TEST_F(DaemonNumbers, CaptureFilesFollowEachOtherWithoutAGap) {
 
     const auto files = DaemonProcess::files(daemon.captures(), ".perf.data");
     ASSERT_GE(files.size(), static_cast<std::size_t>(length / 5s)) << "cut every 5 s";
-    std::map<int, std::vector<double>> all;
-    for (const auto& file : files) {
-        for (auto& [cpu, times] : times_in(daemon.captures() + "/" + file)) {
-            all[cpu].insert(all[cpu].end(), times.begin(), times.end());
+    struct Sample {
+        double time = 0;
+        std::size_t file = 0;
+    };
+    std::map<int, std::vector<Sample>> all;
+    for (std::size_t file = 0; file < files.size(); ++file) {
+        for (const auto& [cpu, times] : times_in(daemon.captures() + "/" + files[file])) {
+            for (const double time : times) all[cpu].push_back({time, file});
         }
     }
     ASSERT_EQ(all.size(), loads.size());
     constexpr double kPeriod = 1.0 / 999;
     for (std::size_t n = 0; n < loads.size(); ++n) {
         const Absences absences(Client::numbers(loads[n]->stop()));
-        const auto& times = all.at(static_cast<int>(cpus[n].value));
-        for (std::size_t i = 1; i < times.size(); ++i) {
-            const double gap = times[i] - times[i - 1];
+        const auto& samples = all.at(static_cast<int>(cpus[n].value));
+        std::size_t late_ticks = 0;
+        for (std::size_t i = 1; i < samples.size(); ++i) {
+            const auto& [time, file] = samples[i];
+            const double gap = time - samples[i - 1].time;
             ASSERT_GT(gap, 0) << "cpu " << cpus[n].value << ": order or doubles";
             // The first second is the loads' start.
-            if (times[i] < times.front() + 1) continue;
-            EXPECT_LT(gap - absences.within(times[i - 1], times[i]), 2 * kPeriod)
-                << "cpu " << cpus[n].value << fmt::format(": gap of {:.6f} s before {:.6f}", gap, times[i]);
+            if (time < samples.front().time + 1) continue;
+            const double unexplained = gap - absences.within(samples[i - 1].time, time);
+            // A hypervisor that delivers a timer a period late skips one tick without stopping the CPU. A cut does not.
+            const bool across_a_cut = file != samples[i - 1].file;
+            EXPECT_LT(unexplained, (across_a_cut ? 2 : 2.5) * kPeriod)
+                << "cpu " << cpus[n].value << fmt::format(": gap of {:.6f} s before {:.6f}", gap, time);
+            if (unexplained >= 2 * kPeriod) ++late_ticks;
         }
+        EXPECT_LE(late_ticks, samples.size() / 1000) << "cpu " << cpus[n].value;
     }
 }
 

@@ -164,8 +164,8 @@ TEST(DiffEndToEnd, WindowsOfADaemon) {
     TempFolder folder;
     DaemonProcess daemon(folder);
     DaemonProcess::Settings settings;
-    settings.slice = "500ms";
-    settings.window = "3s";
+    settings.slice = "1s";
+    settings.window = "4s";
     settings.frequency = "499Hz";
     daemon.start(settings);
     Client load("split70_30", {"600"});
@@ -180,7 +180,7 @@ TEST(DiffEndToEnd, WindowsOfADaemon) {
     const auto& event = first_event(diff);
     EXPECT_EQ(event.at("before").at("id").as_string(), first + ".." + second);
     EXPECT_EQ(event.at("after").at("id").as_string(), third);
-    EXPECT_NEAR(event.at("after").at("duration_seconds").to_number<double>(), 3, 0.2);
+    EXPECT_NEAR(event.at("after").at("duration_seconds").to_number<double>(), 4, 0.2);
     const auto listed = diff_json({"--socket", daemon.socket(), "--event", "cpu-clock", first + "," + second, third});
     EXPECT_EQ(first_event(listed).at("rows"), event.at("rows"));
     EXPECT_EQ(exit_code_of({"diff", "--socket", daemon.socket(), second + ".." + first, third}), 2);

@@ -28,7 +28,7 @@ TEST(UnknownSymbols, EachCauseHasItsRemedy) {
              {UnknownReason::kOutsideSymbols, "unknown_outside_symbols", "-dbgsym"},
              {UnknownReason::kAnonymous, "unknown_anonymous", "/tmp/perf-PID.map"},
              {UnknownReason::kKernelHidden, "unknown_kernel_hidden", "kptr_restrict"},
-             {UnknownReason::kUnreadable, "unknown_unreadable", "doctor"},
+             {UnknownReason::kUnreadable, "unknown_unreadable", "debug package"},
              {UnknownReason::kUnmapped, "unknown_unmapped", "side-band"}}) {
         ObservedProfile p;
         p.rest(800).stack({nameless("/usr/lib/libx.so", reason), user("main")}, 200);

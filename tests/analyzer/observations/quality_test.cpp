@@ -22,6 +22,8 @@ TEST(LostSamples, AreJudgedByTheirShareOfWhatWasDue) {
     EXPECT_EQ(found.severity, Severity::kWarning);
     EXPECT_DOUBLE_EQ(figure(found, "lost_share", "cpu-clock"), 0.02);
     EXPECT_EQ(found.evidence, "2.0 % of the cpu-clock samples were lost: 20 of 1000.");
+    p.profile.events[0].whole_samples = 9980;
+    EXPECT_EQ(p.find("lost_samples").evidence, "0.20 % of the cpu-clock samples were lost: 20 of 10000.");
 }
 
 TEST(LostSamples, AFewAreToldQuietly) {
