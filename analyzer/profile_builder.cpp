@@ -2,14 +2,15 @@
 #include "analyzer/profile_builder.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
+#include "analyzer/broken_counts.hpp"
 #include "analyzer/ledger.hpp"
 #include "analyzer/ledger_sum.hpp"
 #include "analyzer/moment_tables.hpp"
 #include "analyzer/profile_events.hpp"
+#include "analyzer/profile_host.hpp"
 #include "analyzer/profile_tables.hpp"
 #include "analyzer/profile_warnings.hpp"
 #include "analyzer/sums.hpp"
@@ -67,9 +68,9 @@ struct ProfileBuilder::State {
     boost::unordered_flat_map<CpuId, LedgerSum> ledgers;
     std::vector<ProfileMoment> moments;
     std::optional<FineMoments> fine;
-    Nanoseconds fine_part{};           // of `fine`
-    Nanoseconds parts_length{};        // of the open slice
-    std::vector<BrokenStacks> broken;  // by the tables' Dso number
+    Nanoseconds fine_part{};     // of `fine`
+    Nanoseconds parts_length{};  // of the open slice
+    BrokenCounts broken;
     WindowFacts facts;
     MonotonicTime first_start{};
     WallTime wall_end{};
@@ -93,10 +94,8 @@ struct ProfileBuilder::State {
     std::vector<std::uint64_t> stack_samples;  // of the event that broken stacks are counted by
     boost::unordered_flat_map<collector::DsoId, const collector::DsoRef*> dsos;
     Sums<SelfSum> self;
-    std::vector<SampledCode> codes;  // with by_line: instructions so far
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> code_numbers;
+    SampledCodes codes;  // with by_line: instructions so far
     std::vector<std::uint32_t> scratch;
-    std::vector<std::uint32_t> dso_seen;  // by Dso number: the last stack that passed through it, plus one
 };
 
 ProfileBuilder::ProfileBuilder(const std::vector<EventInfo>& events, Symbolizer& symbolizer)
@@ -104,10 +103,7 @@ ProfileBuilder::ProfileBuilder(const std::vector<EventInfo>& events, Symbolizer&
 
 ProfileBuilder::~ProfileBuilder() = default;
 
-std::vector<SampledCode> ProfileBuilder::take_codes() {
-    state_->code_numbers.clear();
-    return std::exchange(state_->codes, {});
-}
+std::vector<SampledCode> ProfileBuilder::take_codes() { return state_->codes.take(); }
 
 std::size_t ProfileBuilder::slices() const { return state_->slices; }
 
@@ -242,14 +238,8 @@ std::uint32_t ProfileBuilder::State::context_at_line(const Entry& entry, const S
     const Frame& frame = slice.frames[slice.frames_of(slice.stacks[entry.stack]).front()];
     ProfileContext context = tables.context_at(contexts[entry.actor]);
     const auto dso = dsos.find(frame.dso);
-    if (dso != dsos.end()) {
-        const auto next = codes.size();
-        const auto [at, added] = code_numbers.try_emplace({frame.dso.value, frame.offset}, next);
-        if (added) codes.push_back({.dso = *dso->second, .offset = frame.offset});
-        context.source_line = std::to_string(at->second);
-    } else {
-        context.source_line.assign(1, '-');
-    }
+    // Code without a Dso has no line: it counts in no position.
+    context.source_line = std::to_string(dso == dsos.end() ? SIZE_MAX : codes.number_of(*dso->second, frame.offset));
     return tables.context(context);
 }
 
@@ -278,8 +268,6 @@ void ProfileBuilder::State::count_entries(const Slice& slice) {
     }
 }
 
-// Stacks that end in nowhere, by the Dso of their last good frame: it was compiled without frame pointers, or calls
-// what was.
 void ProfileBuilder::State::count_broken(const Slice& slice) {
     const bool has_clock = std::ranges::any_of(events, [](const EventInfo& info) {
         return info.role == collector::EventRole::kSampling && info.nominal_period().count() > 0;
@@ -290,23 +278,7 @@ void ProfileBuilder::State::count_broken(const Slice& slice) {
         if (has_clock && events[entry.event.value].nominal_period().count() == 0) continue;
         stack_samples[entry.stack] += entry.samples;
     }
-    dso_seen.assign(tables.dsos(), 0);
-    broken.resize(tables.dsos());
-    for (std::size_t i = 0; i < slice.stacks.size(); ++i) {
-        if (stack_samples[i] == 0) continue;
-        const Stack& stack = slice.stacks[i];
-        std::uint32_t broken_in = kNone;
-        for (const auto frame : slice.frames_of(stack)) {
-            const std::uint32_t function = frame_functions[frame];
-            if (slice.frames[frame].dso.value == 0 || tables.function_at(function).kernel) continue;
-            const std::uint32_t dso = tables.dso_of(function);
-            if ((stack.flags & kStackBroken) != 0 && slice.frames[frame].dso == stack.broken_in) broken_in = dso;
-            if (dso_seen[dso] == i + 1) continue;
-            dso_seen[dso] = static_cast<std::uint32_t>(i + 1);
-            broken[dso].samples += stack_samples[i];
-        }
-        if (broken_in != kNone) broken[broken_in].broken += stack_samples[i];
-    }
+    broken.add(slice, stack_samples, frame_functions, tables);
 }
 
 // --- small parts
@@ -318,19 +290,9 @@ void ProfileBuilder::State::add_totals(const Slice& slice, ProfileMoment& moment
         const EventTotals& more = slice.totals[i];
         if (moment.totals.size() <= number) moment.totals.resize(number + 1);
         accumulate(moment.totals[number], more);
-        ProfileEvent& sum = totals[number];
-        sum.samples += more.samples;
-        sum.weight += more.weight;
-        sum.lost += more.lost;
-        sum.lost_is_shared |= more.lost_is_shared;
+        totals.add(number, more);
         facts.add_throttles(number, more.throttles);
         facts.add_arrived(number, more.samples + more.left_out_samples);
-        if (more.nominal_period.count() > 0 && more.nominal_period != sum.nominal_period) {
-            sum.nominal_period = more.nominal_period;
-            const auto period = static_cast<std::uint64_t>(more.nominal_period.count());
-            // The kernel truncates 10^9 / F; the nearest whole F is what was asked for.
-            sum.rate = sum.frequency_mode ? (1'000'000'000 + period / 2) / period : period;
-        }
     }
     moment.totals.resize(totals.size());
 }
@@ -339,9 +301,7 @@ void ProfileBuilder::State::count_whole(const Slice& slice) {
     if (!selection.selects()) return;
     for (std::size_t i = 0; i < slice.totals.size(); ++i) {
         const std::uint32_t number = totals.number_of(EventIndex{static_cast<std::uint32_t>(i)});
-        if (number == kNone) continue;
-        totals[number].whole_samples += slice.totals[i].samples + slice.totals[i].left_out_samples;
-        totals[number].whole_weight += slice.totals[i].weight + slice.totals[i].left_out_weight;
+        if (number != kNone) totals.add_whole(number, slice.totals[i]);
     }
 }
 
@@ -410,25 +370,9 @@ Profile ProfileBuilder::build(const collector::HostFacts& host, std::string id) 
         profile.end = host.wall_reference + ((state.first_start + state.duration) - host.monotonic_reference);
     }
     profile.start = profile.end - (profile.end == WallTime{} ? Nanoseconds{} : state.duration);
-    profile.host = {.hostname = host.hostname,
-                    .os_release = host.os_release,
-                    .architecture = host.architecture,
-                    .cpu_description = host.cpu_description,
-                    .recorder = host.version,
-                    .cpus_online = host.cpus_online,
-                    .kernel_command_line = host.kernel_command_line};
-    const auto keep = [](const auto& rows, std::vector<ProfileFact>& into) {
-        for (const auto& [name, value] : rows) into.push_back({name, value});
-    };
-    keep(host.vulnerabilities, profile.host.vulnerabilities);
-    keep(host.kernel_config, profile.host.kernel_config);
-    keep(host.settings, profile.host.settings);
+    profile.host = profile_host(host);
     profile.events = state.totals.take();
-    for (std::size_t i = 0; i < state.broken.size(); ++i) {
-        state.broken[i].dso = state.tables.dso_at(static_cast<std::uint32_t>(i));
-    }
-    std::erase_if(state.broken, [](const BrokenStacks& row) { return row.samples == 0; });
-    profile.broken = std::move(state.broken);
+    profile.broken = state.broken.take(state.tables);
     state.tables.hand_over(profile);
     for (auto& cpu : state.cpus) {
         cpu.busy = busy_of(cpu.sum);

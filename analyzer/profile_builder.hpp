@@ -11,6 +11,7 @@
 
 #include "analyzer/profile.hpp"
 #include "analyzer/sample_selection.hpp"
+#include "analyzer/sampled_codes.hpp"
 #include "analyzer/slice.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "collector/event_table.hpp"
@@ -40,12 +41,6 @@ struct SliceHotspots {
         UnknownReason reason = UnknownReason::kNone;  // why `function` has no name
     };
     std::vector<Row> rows;  // views into the builder's tables, valid until the next add or build
-};
-
-// An instruction that was sampled.
-struct SampledCode {
-    collector::DsoRef dso;
-    std::uint64_t offset = 0;  // in the Dso's terms
 };
 
 class ProfileBuilder {

@@ -65,6 +65,24 @@ void ProfileEvents::add(EventIndex index) {
     rows_.push_back(std::move(row));
 }
 
+void ProfileEvents::add(std::uint32_t number, const EventTotals& more) {
+    ProfileEvent& sum = rows_[number].event;
+    sum.samples += more.samples;
+    sum.weight += more.weight;
+    sum.lost += more.lost;
+    sum.lost_is_shared |= more.lost_is_shared;
+    if (more.nominal_period.count() <= 0 || more.nominal_period == sum.nominal_period) return;
+    sum.nominal_period = more.nominal_period;
+    const auto period = static_cast<std::uint64_t>(more.nominal_period.count());
+    // The kernel truncates 10^9 / F; the nearest whole F is what was asked for.
+    sum.rate = sum.frequency_mode ? (1'000'000'000 + period / 2) / period : period;
+}
+
+void ProfileEvents::add_whole(std::uint32_t number, const EventTotals& more) {
+    rows_[number].event.whole_samples += more.samples + more.left_out_samples;
+    rows_[number].event.whole_weight += more.weight + more.left_out_weight;
+}
+
 std::vector<ProfileEvent> ProfileEvents::take() {
     (void)number_of({});
     std::vector<ProfileEvent> events;

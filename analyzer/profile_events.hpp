@@ -31,6 +31,9 @@ public:
     [[nodiscard]] collector::EventIndex index_of(std::uint32_t number) const { return rows_[number].index; }
     [[nodiscard]] ProfileEvent& operator[](std::uint32_t number) { return rows_[number].event; }
     [[nodiscard]] std::size_t size() const { return rows_.size(); }
+    // What a slice counted of an event; samples that were left out make the whole where there is a filter.
+    void add(std::uint32_t number, const EventTotals& more);
+    void add_whole(std::uint32_t number, const EventTotals& more);
 
     // Every event of the table, those without a sample too.
     [[nodiscard]] std::vector<ProfileEvent> take();

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analyzer/profile.hpp"
-#include "analyzer/profile_builder.hpp"
+#include "analyzer/sampled_codes.hpp"
 #include "analyzer/symbols/host_names.hpp"
 
 namespace perfvigil::analyzer {

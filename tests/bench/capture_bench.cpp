@@ -19,6 +19,7 @@
 #include "collector/capture_header.hpp"
 #include "collector/capture_reader.hpp"
 #include "collector/capture_writer.hpp"
+#include "tests/support/capture_file_sink.hpp"
 #include "tests/support/capture_stream.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -35,22 +36,6 @@ public:
     void on_record(const OrderedRecord&) override { ++records; }
     void on_cut(const Cut&) override {}
     std::uint64_t records = 0;
-};
-
-class FileSink final : public RecordSink {
-public:
-    explicit FileSink(CaptureWriter& writer) : writer_(writer) {}
-    void on_record(const OrderedRecord& record) override {
-        writer_.write(record);
-        if (writer_.bytes_written() - flushed_ < (1U << 20)) return;
-        flushed_ = writer_.bytes_written();
-        (void)writer_.flush();
-    }
-    void on_cut(const Cut& cut) override { writer_.cut(cut); }
-
-private:
-    CaptureWriter& writer_;
-    std::uint64_t flushed_ = 0;
 };
 
 double best_ms(const std::function<void()>& work) {
@@ -81,7 +66,7 @@ double write(const std::string& path, int level) {
     return best_ms([&] {
         auto writer = CaptureWriter::create(path, stream.events(), stream.host(), stream.processes(),
                                             {.compression_level = level});
-        FileSink sink(**writer);
+        CaptureFileSink sink(**writer);
         stream.play(sink);
         (void)(*writer)->finish();
     });

@@ -12,6 +12,7 @@
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "collector/capture_writer.hpp"
+#include "tests/support/capture_file_sink.hpp"
 #include "tests/support/capture_stream.hpp"
 #include "tests/support/outside_tool.hpp"
 #include "tests/support/temp_folder.hpp"
@@ -22,28 +23,12 @@ using namespace perfvigil;
 using namespace perfvigil::collector;
 using namespace perfvigil::test;
 
-class FileSink final : public RecordSink {
-public:
-    explicit FileSink(CaptureWriter& writer) : writer_(writer) {}
-    void on_record(const OrderedRecord& record) override {
-        writer_.write(record);
-        if (writer_.bytes_written() - flushed_ < (1U << 20)) return;
-        flushed_ = writer_.bytes_written();
-        (void)writer_.flush();
-    }
-    void on_cut(const Cut& cut) override { writer_.cut(cut); }
-
-private:
-    CaptureWriter& writer_;
-    std::uint64_t flushed_ = 0;
-};
-
 void write_capture(const std::string& path) {
     CaptureStream stream({.slices = 10, .samples_per_slice = 6000, .chain_depth = 25});
     auto writer =
         CaptureWriter::create(path, stream.events(), stream.host(), stream.processes(), {.compression_level = 0});
     if (!writer) std::abort();
-    FileSink sink(**writer);
+    CaptureFileSink sink(**writer);
     stream.play(sink);
     if (!(*writer)->finish()) std::abort();
 }

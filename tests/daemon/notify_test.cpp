@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 
 #include "tests/support/daemon_files.hpp"
 #include "tests/support/temp_folder.hpp"
@@ -63,14 +64,20 @@ TEST(NotifierTest, SpeaksToAnAbstractName) {
     expect_whole_life("@perfvigil-notify-test-" + std::to_string(::getpid()));
 }
 
-TEST(NotifierTest, SaysNothingWhereNobodyListens) {
-    for (const auto* address : {"", "relative", "@", "/nonexistent/notify"}) {
+// sd_notify(3) knows absolute paths and abstract names. A file of that name in the working folder is somebody else's.
+TEST(NotifierTest, SaysNothingToAnythingElse) {
+    const auto before = std::filesystem::current_path();
+    const test::TempFolder folder;
+    std::filesystem::current_path(folder.path());
+    FakeManager stranger("relative");
+    for (const std::string& address : {std::string(), std::string("relative"), std::string("@"),
+                                       std::string("/nonexistent/notify"), "/" + std::string(200, 'x')}) {
         const Notifier notifier(address);
         notifier.ready("x");
         notifier.alive();
+        EXPECT_EQ(stranger.next(), "") << address;
     }
-    const Notifier too_long("/" + std::string(200, 'x'));
-    too_long.ready("x");
+    std::filesystem::current_path(before);
 }
 
 TEST(NotifierTest, SurvivesAManagerThatDoesNotRead) {

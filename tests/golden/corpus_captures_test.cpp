@@ -13,6 +13,7 @@
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "collector/capture_reader.hpp"
+#include "tests/support/argued_differences.hpp"
 #include "tests/support/corpus.hpp"
 
 namespace perfvigil::collector {
@@ -156,35 +157,16 @@ std::vector<std::string> differences_of(const json::object& entry) {
     return out.lines;
 }
 
-// "<difference> | <why it is right>" per line.
-std::map<std::string, std::string> argued_differences() {
-    std::map<std::string, std::string> argued;
-    auto text = read_file(std::string(PERFVIGIL_GOLDEN_DIR) + "/corpus_differences.txt");
-    if (!text) return argued;
-    std::string_view rest = *text;
-    while (!rest.empty()) {
-        std::string_view line = next_piece(rest, '\n');
-        if (line.empty() || line.front() == '#') continue;
-        const auto bar = line.find(" | ");
-        const bool complete = bar != std::string_view::npos && bar + 3 < line.size();
-        EXPECT_TRUE(complete) << "no argument in: " << line;
-        if (complete) argued.emplace(line.substr(0, bar), line.substr(bar + 3));
-    }
-    return argued;
-}
-
 TEST(CorpusCaptures, AgreeWithAnIndependentReader) {
     if (!has_corpus()) GTEST_SKIP() << corpus_absent();
-    auto argued = argued_differences();
+    ArguedDifferences argued("corpus_differences.txt");
     std::size_t files = 0;
     const auto manifest = corpus_manifest();
     for (const auto& entry : manifest.as_object().at("binaries").as_array()) {
         ++files;
-        for (const std::string& line : differences_of(entry.as_object())) {
-            if (argued.erase(line) == 0) ADD_FAILURE() << line;
-        }
+        for (const std::string& line : differences_of(entry.as_object())) argued.found(line);
     }
-    for (const auto& [line, why] : argued) ADD_FAILURE() << "argued in corpus_differences.txt but not found: " << line;
+    argued.expect_all_found();
     EXPECT_GE(files, 60U);
 }
 

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "collector/capture_reader.hpp"
 #include "collector/capture_writer.hpp"
+#include "tests/support/capture_file_sink.hpp"
 #include "tests/support/capture_stream.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -20,16 +21,6 @@ namespace perfvigil::collector {
 namespace {
 
 using namespace perfvigil::test;
-
-class FileSink final : public RecordSink {
-public:
-    explicit FileSink(CaptureWriter& writer) : writer_(writer) {}
-    void on_record(const OrderedRecord& record) override { writer_.write(record); }
-    void on_cut(const Cut& cut) override { writer_.cut(cut); }
-
-private:
-    CaptureWriter& writer_;
-};
 
 struct Output {
     int status = -1;
@@ -57,7 +48,7 @@ protected:
                                              .command_line = "perfvigil record -a",
                                              .baseline = first_slice == 0 ? nullptr : &baseline});
         ASSERT_TRUE(writer.has_value()) << writer.error().message;
-        FileSink sink(**writer);
+        CaptureFileSink sink(**writer);
         stream.play_slices(sink, first_slice, slices);
         ASSERT_TRUE((*writer)->finish().has_value());
     }
