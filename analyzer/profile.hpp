@@ -109,7 +109,7 @@ struct ProfileMoment {
         std::uint64_t weight = 0;
         friend bool operator==(const TopFunction&, const TopFunction&) = default;
     };
-    std::vector<TopFunction> top;  // self, idle excluded, at most kTopFunctions per event, most weight first
+    std::vector<TopFunction> top;  // self, idle excluded, most weight first; kTopFunctions per event, fine ones all
 
     friend bool operator==(const ProfileMoment&, const ProfileMoment&) = default;
 };
