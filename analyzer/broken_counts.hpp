@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analyzer/profile.hpp"
-#include "analyzer/profile_tables.hpp"
+#include "analyzer/profile/tables.hpp"
 #include "analyzer/slice.hpp"
 
 namespace perfvigil::analyzer {

@@ -9,7 +9,7 @@
 
 #include <fmt/core.h>
 
-#include "analyzer/diff_conditions.hpp"
+#include "analyzer/diff/conditions.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {

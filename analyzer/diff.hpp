@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/diff_callees.hpp"
-#include "analyzer/diff_side.hpp"
-#include "analyzer/diff_statistics.hpp"
+#include "analyzer/diff/callees.hpp"
+#include "analyzer/diff/side.hpp"
+#include "analyzer/diff/statistics.hpp"
 #include "analyzer/profile.hpp"
 #include "base/error.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "analyzer/hash_index.hpp"
+#include "analyzer/slice/hash_index.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {

@@ -8,7 +8,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "analyzer/name_pattern.hpp"
-#include "analyzer/profile_compaction.hpp"
+#include "analyzer/profile/compaction.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {

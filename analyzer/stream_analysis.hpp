@@ -9,11 +9,11 @@
 #include <string>
 #include <utility>
 
-#include "analyzer/kernel_text.hpp"
 #include "analyzer/profile.hpp"
-#include "analyzer/profile_builder.hpp"
+#include "analyzer/profile/builder.hpp"
 #include "analyzer/sample_selection.hpp"
-#include "analyzer/slice_builder.hpp"
+#include "analyzer/slice/builder.hpp"
+#include "analyzer/slice/kernel_text.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "collector/processes.hpp"
 #include "collector/stream.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyzer/hash_index.hpp"
+#include "analyzer/slice/hash_index.hpp"
 
 namespace perfvigil::analyzer {
 

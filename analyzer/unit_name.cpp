@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "analyzer/profile_builder.hpp"
+#include "analyzer/profile/builder.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {

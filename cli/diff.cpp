@@ -8,9 +8,9 @@
 #include <string>
 
 #include "analyzer/diff.hpp"
-#include "analyzer/diff_conditions.hpp"
-#include "analyzer/diff_flamegraph.hpp"
-#include "analyzer/diff_report.hpp"
+#include "analyzer/diff/conditions.hpp"
+#include "analyzer/diff/flamegraph.hpp"
+#include "analyzer/diff/report.hpp"
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
 #include "cli/diff_sides.hpp"

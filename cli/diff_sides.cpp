@@ -11,7 +11,7 @@
 #include <fmt/core.h>
 #include <boost/json.hpp>
 
-#include "analyzer/profile_merge.hpp"
+#include "analyzer/profile/merge.hpp"
 #include "base/text.hpp"
 #include "cli/client.hpp"
 #include "cli/profile_source.hpp"

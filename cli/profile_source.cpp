@@ -8,7 +8,7 @@
 #include <cctype>
 #include <span>
 
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "base/time.hpp"
 #include "cli/client.hpp"
 #include "daemon/protocol.hpp"

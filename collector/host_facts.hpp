@@ -17,7 +17,7 @@
 namespace perfvigil::collector {
 
 // A stretch of kernel text with a meaning for accounting; from the recording host's own kallsyms, so a capture can be
-// accounted anywhere. See analyzer/kernel_text.hpp for the classes.
+// accounted anywhere. See analyzer/slice/kernel_text.hpp for the classes.
 struct KernelTextRange {
     std::uint64_t start = 0;
     std::uint64_t end = 0;

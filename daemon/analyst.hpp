@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/profile_builder.hpp"
+#include "analyzer/profile/builder.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "collector/host_facts.hpp"
 #include "config/options.hpp"

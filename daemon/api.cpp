@@ -5,7 +5,7 @@
 #include <boost/json.hpp>
 #include <optional>
 
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "analyzer/report.hpp"
 #include "base/text.hpp"
 #include "base/time_text.hpp"

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/profile_builder.hpp"
+#include "analyzer/profile/builder.hpp"
 #include "analyzer/slice.hpp"
 #include "base/time.hpp"
 #include "collector/degraded.hpp"

@@ -13,7 +13,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "analyzer/slice_builder.hpp"
+#include "analyzer/slice/builder.hpp"
 #include "collector/processes.hpp"
 #include "collector/recording_session.hpp"
 #include "collector/stream.hpp"

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <map>
 
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "base/fd.hpp"
 #include "daemon/log.hpp"
 

@@ -20,7 +20,7 @@
 #include "analyzer/input/recognize.hpp"
 #include "analyzer/input/text_lines.hpp"
 #include "analyzer/input/utf16_source.hpp"
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "base/text.hpp"
 #include "collector/capture_reader.hpp"
 

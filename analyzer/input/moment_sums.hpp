@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/hash_index.hpp"
 #include "analyzer/profile.hpp"
+#include "analyzer/slice/hash_index.hpp"
 
 namespace perfvigil::analyzer {
 

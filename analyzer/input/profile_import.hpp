@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "analyzer/input/moment_sums.hpp"
-#include "analyzer/kernel_text.hpp"
 #include "analyzer/profile.hpp"
-#include "analyzer/profile_tables.hpp"
+#include "analyzer/profile/tables.hpp"
+#include "analyzer/slice/kernel_text.hpp"
 
 namespace perfvigil::analyzer {
 

@@ -7,7 +7,7 @@
 
 #include "analyzer/observations/phrases.hpp"
 #include "analyzer/observations/rules.hpp"
-#include "analyzer/profile_warnings.hpp"
+#include "analyzer/profile/warnings.hpp"
 
 namespace perfvigil::analyzer {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 #include <string_view>
 
-#include "analyzer/kernel_text.hpp"
 #include "analyzer/observations/trait_names.hpp"
+#include "analyzer/slice/kernel_text.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/kernel_text.hpp"
+#include "analyzer/slice/kernel_text.hpp"
 #include "analyzer/symbols/file_opener.hpp"
 #include "analyzer/symbols/host_symbolizer.hpp"
 #include "analyzer/symbols/symbol_child.hpp"

@@ -10,6 +10,7 @@
 #include "tests/support/elf_image.hpp"
 #include "tests/support/manual_clock.hpp"
 #include "tests/support/memory_file.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temp_folder.hpp"
 
 namespace perfvigil::analyzer {
@@ -61,7 +62,7 @@ protected:
     }
     static SymbolChildOptions child_options() {
         SymbolChildOptions options;
-        options.program = PERFVIGIL_SYMBOLS_BIN;
+        options.program = test::kPerfvigilSymbols;
         return options;
     }
     HostSymbolizer& symbolizer() {

@@ -14,6 +14,7 @@
 #include "tests/support/elf_image.hpp"
 #include "tests/support/manual_clock.hpp"
 #include "tests/support/memory_file.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/report_view.hpp"
 
 namespace perfvigil::analyzer {
@@ -21,7 +22,7 @@ namespace {
 
 SymbolChildOptions real_child() {
     SymbolChildOptions options;
-    options.program = PERFVIGIL_SYMBOLS_BIN;
+    options.program = test::kPerfvigilSymbols;
     return options;
 }
 

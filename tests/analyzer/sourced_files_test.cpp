@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "tests/support/elf_image.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temp_folder.hpp"
 
 namespace perfvigil::analyzer {
@@ -112,8 +113,8 @@ TEST_F(SourcedFilesTest, LinksBelowSymfsStayInside) {
 TEST_F(SourcedFilesTest, ThisHostsRootNeedsBuildIds) {
     sources_.symfs = "/";
     SourcedFiles files(sources_);
-    EXPECT_EQ(files.file_of(dso(PERFVIGIL_SYMBOLS_BIN, "")), nullptr);
-    EXPECT_EQ(files.file_of(dso(PERFVIGIL_SYMBOLS_BIN)), nullptr);
+    EXPECT_EQ(files.file_of(dso(test::kPerfvigilSymbols, "")), nullptr);
+    EXPECT_EQ(files.file_of(dso(test::kPerfvigilSymbols)), nullptr);
     EXPECT_THAT(files.refusals(), SizeIs(1));
 }
 

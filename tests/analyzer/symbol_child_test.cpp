@@ -18,6 +18,7 @@
 #include "tests/support/elf_image.hpp"
 #include "tests/support/manual_clock.hpp"
 #include "tests/support/memory_file.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temp_folder.hpp"
 
 namespace perfvigil::analyzer {
@@ -35,7 +36,7 @@ constexpr bool kSanitized = false;
 
 SymbolChildOptions real_child() {
     SymbolChildOptions options;
-    options.program = PERFVIGIL_SYMBOLS_BIN;
+    options.program = test::kPerfvigilSymbols;
     return options;
 }
 
@@ -99,7 +100,7 @@ TEST_F(SymbolChildTest, ReadsOneFileAfterTheOther) {
 
 TEST_F(SymbolChildTest, ReadsItself) {
     SymbolChild child(real_child(), clock_);
-    const auto self = open_file(PERFVIGIL_SYMBOLS_BIN, O_RDONLY);
+    const auto self = open_file(test::kPerfvigilSymbols, O_RDONLY);
     ASSERT_TRUE(self);
     const auto symbols = child.read(self->get());
     ASSERT_TRUE(symbols) << symbols.error().message;

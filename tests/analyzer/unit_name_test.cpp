@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <gtest/gtest.h>
 
-#include "analyzer/profile_builder.hpp"
+#include "analyzer/profile/builder.hpp"
 
 namespace perfvigil::analyzer {
 namespace {

@@ -15,6 +15,7 @@
 #include "tests/support/capture_file_sink.hpp"
 #include "tests/support/capture_stream.hpp"
 #include "tests/support/outside_tool.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temp_folder.hpp"
 
 namespace {
@@ -64,7 +65,7 @@ void measure(const std::string& capture, const std::string& event) {
     const TempFolder folder;
     const std::string ours = folder / "ours", theirs = folder / "theirs";
     const double megabytes = static_cast<double>(MappedFile::open(capture)->bytes().size()) / 1e6;
-    const std::string export_command = std::string(PERFVIGIL_BIN) + " export " + quoted(capture) +
+    const std::string export_command = std::string(test::kPerfvigil) + " export " + quoted(capture) +
                                        " --to folded --idle --event " + event + " -o " + ours + " 2>/dev/null";
     const std::string script_command = "perf script -f --no-inline -i " + quoted(capture) +
                                        " -F comm,tid,time,period,event,ip,sym,dso 2>/dev/null | perl " +

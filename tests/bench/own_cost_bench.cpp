@@ -18,6 +18,7 @@
 #include "tests/support/client.hpp"
 #include "tests/support/daemon_process.hpp"
 #include "tests/support/length.hpp"
+#include "tests/support/paths.hpp"
 
 namespace perfvigil::test {
 namespace {
@@ -113,7 +114,7 @@ void measure_report() {
     const Client hot("split70_30", {"3600"});
     const auto file = folder / "big.perf.data";
     (void)cost_of(fmt::format("perf record -q -F 20000 -a -g -o {} -- sleep 8 2>/dev/null", file));
-    const auto ours = cost_of(fmt::format("{} report {} > {}", PERFVIGIL_BIN, file, folder / "ours"));
+    const auto ours = cost_of(fmt::format("{} report {} > {}", test::kPerfvigil, file, folder / "ours"));
     const auto chains = cost_of(fmt::format("perf report -f -i {} --stdio > {} 2>/dev/null", file, folder / "chains"));
     const auto flat =
         cost_of(fmt::format("perf report -f -i {} --stdio -g none > {} 2>/dev/null", file, folder / "flat"));

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/profile_builder.hpp"
-#include "analyzer/slice_builder.hpp"
+#include "analyzer/profile/builder.hpp"
+#include "analyzer/slice/builder.hpp"
 #include "base/fd.hpp"
 #include "collector/capture_reader.hpp"
 #include "tests/support/fake_symbolizer.hpp"

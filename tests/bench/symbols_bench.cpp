@@ -13,6 +13,7 @@
 #include "analyzer/symbols/symbol_child.hpp"
 #include "base/fd.hpp"
 #include "base/time.hpp"
+#include "tests/support/paths.hpp"
 
 namespace {
 
@@ -78,7 +79,7 @@ Result<FileSymbols> read(SymbolChild& child, const std::string& path) {
 void read_file_symbols(benchmark::State& state, const std::string& path) {
     if (path.empty()) return state.SkipWithError("not installed");
     SymbolChildOptions options;
-    options.program = PERFVIGIL_SYMBOLS_BIN;
+    options.program = test::kPerfvigilSymbols;
     SymbolChild child(options, system_clock());
     std::size_t functions = 0;
     std::size_t bytes = 0;
@@ -100,7 +101,7 @@ BENCHMARK_CAPTURE(read_file_symbols, this_program, std::string("/proc/self/exe")
 void find_in_file(benchmark::State& state, const std::string& path) {
     if (path.empty()) return state.SkipWithError("not installed");
     SymbolChildOptions options;
-    options.program = PERFVIGIL_SYMBOLS_BIN;
+    options.program = test::kPerfvigilSymbols;
     SymbolChild child(options, system_clock());
     const auto symbols = read(child, path);
     if (!symbols || symbols->size() == 0) return state.SkipWithError("no symbols");
@@ -128,9 +129,9 @@ BENCHMARK(demangle);
 void start_child(benchmark::State& state) {
     for (auto _ : state) {
         SymbolChildOptions options;
-        options.program = PERFVIGIL_SYMBOLS_BIN;
+        options.program = test::kPerfvigilSymbols;
         SymbolChild child(options, system_clock());
-        benchmark::DoNotOptimize(read(child, PERFVIGIL_SYMBOLS_BIN));
+        benchmark::DoNotOptimize(read(child, test::kPerfvigilSymbols));
     }
 }
 BENCHMARK(start_child)->Unit(benchmark::kMillisecond)->UseRealTime();

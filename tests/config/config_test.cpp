@@ -9,6 +9,7 @@
 
 #include "base/fd.hpp"
 #include "config/keys.hpp"
+#include "tests/support/paths.hpp"
 
 namespace perfvigil::config {
 namespace {
@@ -18,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr const char* kShipped = PERFVIGIL_SOURCE_DIR "/config/perfvigil.yaml";
+const std::string kShipped = std::string(test::kSourceDir) + "/config/perfvigil.yaml";
 
 std::vector<std::string> texts(const Loaded& loaded) {
     std::vector<std::string> all;
@@ -53,7 +54,7 @@ TEST(ShippedConfigTest, LoadsAsTheDefaultsWithEveryKey) {
 }
 
 TEST(DocumentationTest, NamesEveryKey) {
-    const auto text = read_file(PERFVIGIL_SOURCE_DIR "/docs/configuration.md").value();
+    const auto text = read_file(std::string(test::kSourceDir) + "/docs/configuration.md").value();
     for (const auto& key : keys()) EXPECT_THAT(text, HasSubstr("`" + std::string(key.name) + "`"));
 }
 

@@ -6,7 +6,7 @@
 
 #include <boost/json.hpp>
 
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "tests/support/daemon_fake_source.hpp"
 #include "tests/support/daemon_profile.hpp"
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/support/exposition.hpp"
+#include "tests/support/paths.hpp"
 
 namespace perfvigil::daemon {
 namespace {
@@ -468,7 +469,7 @@ TEST_F(MetricsTest, ProcessNumbersAreThisProcess) {
 
 // docs/metrics.md tells every series and no other, with its labels.
 TEST_F(MetricsTest, TheManualKnowsEverySeries) {
-    std::ifstream file(PERFVIGIL_SOURCE_DIR "/docs/metrics.md");
+    std::ifstream file(std::string(test::kSourceDir) + "/docs/metrics.md");
     ASSERT_TRUE(file) << "docs/metrics.md";
     std::set<std::string> told;
     for (std::string line; std::getline(file, line);) {

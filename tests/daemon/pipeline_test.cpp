@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "daemon/analyst.hpp"
 #include "daemon/sampler.hpp"
 #include "tests/support/daemon_files.hpp"

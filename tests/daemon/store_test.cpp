@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "tests/support/daemon_files.hpp"
 #include "tests/support/daemon_profile.hpp"
 #include "tests/support/temp_folder.hpp"

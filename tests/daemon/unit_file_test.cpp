@@ -8,12 +8,13 @@
 #include <regex>
 
 #include "tests/support/daemon_files.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temp_folder.hpp"
 
 namespace perfvigil {
 namespace {
 
-constexpr const char* kUnit = PERFVIGIL_SOURCE_DIR "/systemd/perfvigild.service";
+const std::string kUnit = std::string(test::kSourceDir) + "/systemd/perfvigild.service";
 
 // Exit status and what a command says.
 std::pair<int, std::string> run(const std::string& command) {

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "collector/blocked_child.hpp"
 #include "tests/support/client.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/report_view.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -39,13 +40,13 @@ Counts counts_of_perf(const std::string& file, const std::string& symbol) {
 class Annotate : public testing::Test {
 protected:
     void SetUp() override {
-        (void)test::output_of(PERFVIGIL_BIN, {"record", "-F", "999", "-e", "cpu-clock", "-o", file_, "--",
-                                              test::client_path("split70_30"), "3"});
+        (void)test::output_of(test::kPerfvigil, {"record", "-F", "999", "-e", "cpu-clock", "-o", file_, "--",
+                                                 test::client_path("split70_30"), "3"});
     }
     json::value annotation(std::vector<std::string> more) {
         std::vector<std::string> arguments{"annotate", "--json", "hot_a", file_};
         arguments.insert(arguments.end(), more.begin(), more.end());
-        return json::parse(test::output_of(PERFVIGIL_BIN, arguments)).at("functions").at(0);
+        return json::parse(test::output_of(test::kPerfvigil, arguments)).at("functions").at(0);
     }
 
     test::TempFolder folder_;
@@ -103,7 +104,7 @@ TEST_F(Annotate, ReportsByLineHoldTheSameSamples) {
 }
 
 TEST_F(Annotate, AFunctionThatWasNotSampledIsNamedWithItsNeighbours) {
-    test::Client asked(PERFVIGIL_BIN, {"annotate", "hot_", file_});
+    test::Client asked(test::kPerfvigil, {"annotate", "hot_", file_});
     (void)asked.output();
     EXPECT_EQ(collector::exit_code_of(asked.exit_status()), 2);
 }

@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "collector/capture_reader.hpp"
 #include "tests/support/client.hpp"
 #include "tests/support/daemon_files.hpp"

@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "base/fd.hpp"
 #include "collector/capture_reader.hpp"
 #include "tests/support/client.hpp"

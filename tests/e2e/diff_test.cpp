@@ -14,6 +14,7 @@
 #include "collector/blocked_child.hpp"
 #include "tests/support/client.hpp"
 #include "tests/support/daemon_process.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/report_view.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -26,21 +27,21 @@ using test::TempFolder;
 
 boost::json::object diff_json(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"diff", "--json"});
-    return boost::json::parse(test::output_of(PERFVIGIL_BIN, std::move(arguments))).as_object();
+    return boost::json::parse(test::output_of(test::kPerfvigil, std::move(arguments))).as_object();
 }
 const boost::json::object& first_event(const boost::json::object& diff) {
     return diff.at("events").as_array().at(0).as_object();
 }
 
 int exit_code_of(std::vector<std::string> arguments) {
-    Client command(PERFVIGIL_BIN, std::move(arguments));
+    Client command(test::kPerfvigil, std::move(arguments));
     (void)command.output();
     return collector::exit_code_of(command.exit_status());
 }
 
 void record(const std::string& file, pid_t pid, const std::string& duration) {
-    (void)test::output_of(PERFVIGIL_BIN, {"record", "-o", file, "-e", "cpu-clock", "-F", "999", "-p",
-                                          std::to_string(pid), "-d", duration});
+    (void)test::output_of(test::kPerfvigil, {"record", "-o", file, "-e", "cpu-clock", "-F", "999", "-p",
+                                             std::to_string(pid), "-d", duration});
 }
 
 TEST(DiffEndToEnd, PairsOfOneLoadShowNothing) {
@@ -68,8 +69,9 @@ TEST(DiffEndToEnd, AChangedLoadIsFoundAndBreaksTheRule) {
     Client load("split70_30", {"600", "0"});
     record(folder / "before", load.pid(), "2s");
     Client other("recursion", {"20", "600"});
-    (void)test::output_of(PERFVIGIL_BIN, {"record", "-o", folder / "after", "-e", "cpu-clock", "-F", "999", "-p",
-                                          std::to_string(load.pid()) + "," + std::to_string(other.pid()), "-d", "2s"});
+    (void)test::output_of(test::kPerfvigil,
+                          {"record", "-o", folder / "after", "-e", "cpu-clock", "-F", "999", "-p",
+                           std::to_string(load.pid()) + "," + std::to_string(other.pid()), "-d", "2s"});
     const auto diff = diff_json({folder / "before", folder / "after"});
     std::set<std::string> changed;
     for (const auto& row : first_event(diff).at("rows").as_array()) {
@@ -90,7 +92,7 @@ TEST(DiffEndToEnd, AChangedLoadIsFoundAndBreaksTheRule) {
     EXPECT_NE(svg.find("<svg"), std::string::npos);
     EXPECT_NE(svg.find("hot_a"), std::string::npos);
 
-    const auto same = test::output_of(PERFVIGIL_BIN, {"diff", folder / "before", folder / "before"});
+    const auto same = test::output_of(test::kPerfvigil, {"diff", folder / "before", folder / "before"});
     EXPECT_NE(same.find("Nothing changed that these samples could show"), std::string::npos) << same;
 }
 

@@ -12,6 +12,7 @@
 #include "tests/support/daemon_process.hpp"
 #include "tests/support/outside_parser.hpp"
 #include "tests/support/outside_tool.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/report_view.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -29,14 +30,15 @@ protected:
         folder_ = new test::TempFolder;
         Client hot("split70_30", {"60"});
         Client deep("recursion", {"60"});
-        (void)output_of(PERFVIGIL_BIN, {"record", "-o", capture(), "-a", "-F", "499", "-e", "cpu-clock", "-d", "3s"});
+        (void)output_of(test::kPerfvigil,
+                        {"record", "-o", capture(), "-a", "-F", "499", "-e", "cpu-clock", "-d", "3s"});
     }
     static void TearDownTestSuite() { delete folder_; }
     static std::string capture() { return *folder_ / "perf.data"; }
     static std::string exported(const std::string& format, std::vector<std::string> more = {}) {
         std::vector<std::string> arguments{"export", capture(), "--to", format};
         arguments.insert(arguments.end(), more.begin(), more.end());
-        return output_of(PERFVIGIL_BIN, arguments);
+        return output_of(test::kPerfvigil, arguments);
     }
 
     static test::TempFolder* folder_;
@@ -179,7 +181,7 @@ TEST_F(Export, EveryFormatHasTheSameTotal) {
 
 // What the command says on standard error.
 std::string complaint(const std::string& arguments) {
-    return output_of("/bin/sh", {"-c", std::string(PERFVIGIL_BIN) + " " + arguments + " 2>&1 >/dev/null; true"});
+    return output_of("/bin/sh", {"-c", std::string(test::kPerfvigil) + " " + arguments + " 2>&1 >/dev/null; true"});
 }
 
 TEST(ExportOfAWindow, IsTheStoredProfile) {
@@ -192,13 +194,13 @@ TEST(ExportOfAWindow, IsTheStoredProfile) {
     const auto report = daemon.get_json("/v1/windows/" + id + "/report?format=json");
     const ReportView view(boost::json::serialize(report));
     const auto& event = view.event("cpu-clock");
-    const auto stacks = output_of(
-        PERFVIGIL_BIN, {"export", id, "--socket", daemon.socket(), "--to", "folded", "--idle", "--event", "cpu-clock"});
+    const auto stacks = output_of(test::kPerfvigil, {"export", id, "--socket", daemon.socket(), "--to", "folded",
+                                                     "--idle", "--event", "cpu-clock"});
     std::uint64_t weight = 0;
     for (const auto& [stack, value] : stacks_in(stacks)) weight += value;
     EXPECT_EQ(weight, event.at("event_count").to_number<std::uint64_t>());
     // The report is made here of the same profile.
-    EXPECT_EQ(output_of(PERFVIGIL_BIN, {"report", id, "--socket", daemon.socket(), "--json"}),
+    EXPECT_EQ(output_of(test::kPerfvigil, {"report", id, "--socket", daemon.socket(), "--json"}),
               daemon.get("/v1/windows/" + id + "/report?format=json").body);
     const std::string socket = " --socket " + daemon.socket();
     EXPECT_EQ(complaint("export 20200101T000000Z --to json" + socket),

@@ -7,6 +7,7 @@
 
 #include "tests/support/client.hpp"
 #include "tests/support/live_recording.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temp_folder.hpp"
 
 namespace perfvigil {
@@ -28,9 +29,9 @@ protected:
     static void SetUpTestSuite() {
         if (!test::why_not_recordable().empty()) return;
         Client load("busy_load", {"0", "20", "60"});
-        Client record(PERFVIGIL_BIN, {"record", "-a", "-d", "5s", "-o", capture()});
+        Client record(test::kPerfvigil, {"record", "-a", "-d", "5s", "-o", capture()});
         (void)record.output();
-        Client report(PERFVIGIL_BIN, {"report", "--json", capture()});
+        Client report(test::kPerfvigil, {"report", "--json", capture()});
         report_ = json::parse(report.output()).as_object();
     }
     void SetUp() override {
@@ -72,7 +73,7 @@ TEST_F(QuietHost, IsNotCalledSaturatedOrUneven) {
 }
 
 TEST_F(QuietHost, TextHasTheSameObservations) {
-    Client report(PERFVIGIL_BIN, {"report", capture()});
+    Client report(test::kPerfvigil, {"report", capture()});
     const auto text = report.output();
     for (const auto& row : observations()) {
         EXPECT_THAT(text, HasSubstr(std::string(row.as_object().at("id").as_string()) + ": "));

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "tests/support/client.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/report_view.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -94,7 +95,7 @@ TEST(PerfAgreement, OnACaptureOfOurs) {
     Client hot("split70_30", {"60"});
     Client deep("recursion", {"60"});
     const auto file = folder / "ours.perf.data";
-    (void)test::output_of(PERFVIGIL_BIN, {"record", "-o", file, "-a", "-F", "499", "-e", "cpu-clock", "-d", "4s"});
+    (void)test::output_of(test::kPerfvigil, {"record", "-o", file, "-a", "-F", "499", "-e", "cpu-clock", "-d", "4s"});
     expect_agreement(file, "cpu-clock");
 }
 

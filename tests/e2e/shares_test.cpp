@@ -9,6 +9,7 @@
 #include "collector/blocked_child.hpp"
 #include "tests/support/client.hpp"
 #include "tests/support/daemon_process.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/report_view.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -37,8 +38,8 @@ void expect_shares(const ReportView& report, const std::string& own_output) {
 TEST(Shares, OfARunningProcess) {
     const test::TempFolder folder;
     Client load("split70_30", {"60"});
-    (void)test::output_of(PERFVIGIL_BIN, {"record", "-o", folder / "p.perf.data", "-p", std::to_string(load.pid()),
-                                          "-d", std::to_string(kSeconds) + "s"});
+    (void)test::output_of(test::kPerfvigil, {"record", "-o", folder / "p.perf.data", "-p", std::to_string(load.pid()),
+                                             "-d", std::to_string(kSeconds) + "s"});
     const auto report = ReportView::of_perfvigil({"report", "--json", folder / "p.perf.data"});
     expect_shares(report, load.stop());
     EXPECT_EQ(report.event("cpu-clock").at("lost").to_number<int>(), 0);
@@ -46,13 +47,13 @@ TEST(Shares, OfARunningProcess) {
 
 TEST(Shares, OfACommandAndItsExitCode) {
     const test::TempFolder folder;
-    const auto output = test::output_of(PERFVIGIL_BIN, {"record", "-o", folder / "c.perf.data", "--",
-                                                        test::client_path("split70_30"), std::to_string(kSeconds)});
+    const auto output = test::output_of(test::kPerfvigil, {"record", "-o", folder / "c.perf.data", "--",
+                                                           test::client_path("split70_30"), std::to_string(kSeconds)});
     // The command's own line comes first; the recorder's summary after it.
     expect_shares(ReportView::of_perfvigil({"report", "--json", folder / "c.perf.data"}),
                   output.substr(0, output.find('\n')));
 
-    Client failing(PERFVIGIL_BIN, {"record", "-o", folder / "f.perf.data", "--", "sh", "-c", "exit 7"});
+    Client failing(test::kPerfvigil, {"record", "-o", folder / "f.perf.data", "--", "sh", "-c", "exit 7"});
     (void)failing.output();
     EXPECT_EQ(collector::exit_code_of(failing.exit_status()), 7);
 }
@@ -60,7 +61,7 @@ TEST(Shares, OfACommandAndItsExitCode) {
 TEST(Shares, OfTheWholeHost) {
     const test::TempFolder folder;
     Client load("split70_30", {"60"});
-    (void)test::output_of(PERFVIGIL_BIN,
+    (void)test::output_of(test::kPerfvigil,
                           {"record", "-o", folder / "a.perf.data", "-a", "-d", std::to_string(kSeconds) + "s"});
     const auto report = ReportView::of_perfvigil({"report", "--json", folder / "a.perf.data"});
     expect_shares(report, load.stop());

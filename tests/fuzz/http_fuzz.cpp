@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "daemon/http_message.hpp"
 #include "tests/support/daemon_fake_source.hpp"
 #include "tests/support/daemon_profile.hpp"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace perfvigil;

@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "tests/support/client.hpp"
 #include "tests/support/corpus.hpp"
+#include "tests/support/paths.hpp"
 
 namespace perfvigil {
 namespace {
@@ -28,7 +29,7 @@ enum class From : std::uint8_t { kFile, kInput };
 Ended report(const std::string& path, From from) {
     const char* script = from == From::kFile ? R"("$0" report --json "$1" 2>&1; echo "status $?")"
                                              : R"("$0" report --json - < "$1" 2>&1; echo "status $?")";
-    test::Client shell("/bin/sh", {"-c", script, PERFVIGIL_BIN, path});
+    test::Client shell("/bin/sh", {"-c", script, test::kPerfvigil, path});
     Ended ended{.status = -1, .output = shell.output()};
     const auto mark = ended.output.rfind("status ");
     if (mark == std::string::npos) return ended;

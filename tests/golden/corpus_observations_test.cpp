@@ -16,13 +16,14 @@
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "tests/support/corpus.hpp"
+#include "tests/support/paths.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
 
 using namespace perfvigil::test;
 
-const std::string kStored = std::string(PERFVIGIL_GOLDEN_DIR) + "/corpus_observations.txt";
+const std::string kStored = std::string(test::kGoldenDir) + "/corpus_observations.txt";
 
 // Whether a foreign capture's file is absent here or another one depends on the host that analyzes.
 std::string_view same_on_every_host(std::string_view id) {

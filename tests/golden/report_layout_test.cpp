@@ -10,6 +10,7 @@
 #include "analyzer/report.hpp"
 #include "analyzer/text_table.hpp"
 #include "base/text.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/profile_maker.hpp"
 
 namespace perfvigil::analyzer {
@@ -18,7 +19,7 @@ namespace {
 using test::ProfileMaker;
 
 void expect_golden(const std::string& name, const std::string& text) {
-    const auto path = std::string(PERFVIGIL_GOLDEN_DIR) + "/" + name;
+    const auto path = std::string(test::kGoldenDir) + "/" + name;
     if (std::getenv("UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
     std::ifstream stored(path);
     const std::string expected{std::istreambuf_iterator<char>(stored), {}};

@@ -12,6 +12,7 @@
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "base/time.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/report_view.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -74,7 +75,7 @@ protected:
 TEST_F(SymbolSourcesAgainstPerf, AProgramThatIsOnlyBelowSymfs) {
     // Recorded under a path where nothing is left afterwards.
     const auto program = folder_ / "recorded/app";
-    copy(std::string(PERFVIGIL_CLIENTS_DIR) + "/split70_30", program);
+    copy(std::string(test::kClientsDir) + "/split70_30", program);
     const auto capture = folder_ / "app.data";
     (void)test::output_of(kPerf, {"record", "-q", "-N", "-B", "-o", capture, "-g", "-F", "999", "-e", "cpu-clock:u",
                                   "--buildid-mmap", "--", program, "2"});

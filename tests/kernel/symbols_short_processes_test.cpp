@@ -25,6 +25,7 @@
 #include "tests/support/client.hpp"
 #include "tests/support/length.hpp"
 #include "tests/support/live_recording.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/temp_folder.hpp"
 
 namespace perfvigil {
@@ -86,7 +87,7 @@ TEST(SymbolsShortProcesses, OfAContainerAreNamed) {
     ASSERT_TRUE(session) << session.error().message;
 
     analyzer::SymbolChildOptions child_options;
-    child_options.program = PERFVIGIL_SYMBOLS_BIN;
+    child_options.program = test::kPerfvigilSymbols;
     analyzer::SymbolChild child(child_options, clock);
     analyzer::FileOpener opener(analyzer::Origin::kLive, {}, analyzer::opened_files_limits(), clock);
     analyzer::HostSymbolizer symbolizer({}, opener, child, clock);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Profiles of stretches of one stream, merged, are the profile of the whole stream: whatever is counted adds exactly.
-#include "analyzer/profile_merge.hpp"
+#include "analyzer/profile/merge.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <tuple>
 
-#include "analyzer/kernel_text.hpp"
-#include "analyzer/profile_builder.hpp"
+#include "analyzer/profile/builder.hpp"
+#include "analyzer/slice/kernel_text.hpp"
 #include "tests/support/fake_symbolizer.hpp"
 #include "tests/support/slice_collector.hpp"
 #include "tests/support/synthetic_stream.hpp"

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "tests/support/random_profile.hpp"
 
 namespace perfvigil::test {

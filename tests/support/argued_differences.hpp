@@ -12,6 +12,7 @@
 
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "tests/support/paths.hpp"
 
 namespace perfvigil::test {
 
@@ -19,7 +20,7 @@ class ArguedDifferences {
 public:
     // `name`: below tests/golden.
     explicit ArguedDifferences(std::string name) : name_(std::move(name)) {
-        const auto text = read_file(std::string(PERFVIGIL_GOLDEN_DIR) + '/' + name_);
+        const auto text = read_file(std::string(test::kGoldenDir) + '/' + name_);
         std::string_view rest = text ? std::string_view(*text) : std::string_view{};
         while (!rest.empty()) {
             const std::string_view line = next_piece(rest, '\n');

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tests/support/client.hpp"
+#include "tests/support/paths.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,7 +17,7 @@ extern char** environ;
 
 namespace perfvigil::test {
 
-std::string client_path(const std::string& name) { return std::string(PERFVIGIL_CLIENTS_DIR) + "/" + name; }
+std::string client_path(const std::string& name) { return std::string(test::kClientsDir) + "/" + name; }
 
 Client::Client(std::string program, std::vector<std::string> arguments) {
     if (!program.contains('/')) program = client_path(program);

@@ -9,6 +9,7 @@
 #include <boost/json/parse.hpp>
 
 #include "base/fd.hpp"
+#include "tests/support/paths.hpp"
 
 namespace perfvigil::test {
 namespace {
@@ -23,7 +24,7 @@ std::string read_or_throw(const std::string& path) {
 
 std::string corpus_folder() {
     const char* named = std::getenv("PERFVIGIL_CORPUS");
-    return named != nullptr && *named != '\0' ? named : PERFVIGIL_CORPUS;
+    return named != nullptr && *named != '\0' ? named : kCorpusDir;
 }
 
 bool has_corpus() { return std::filesystem::exists(corpus_folder() + "/manifest.json"); }

@@ -21,6 +21,7 @@
 #include "base/text.hpp"
 #include "collector/recording_session.hpp"
 #include "tests/support/daemon_files.hpp"
+#include "tests/support/paths.hpp"
 
 namespace perfvigil::test {
 namespace {
@@ -76,7 +77,7 @@ void DaemonProcess::write_config(const Settings& s) {
 void DaemonProcess::start(const Settings& settings) {
     if (!settings.slice.empty()) write_config(settings);
     spill(folder_ / "log", "");
-    std::vector<std::string> words{PERFVIGILD_BIN, "--config", config()};
+    std::vector<std::string> words{test::kPerfvigild, "--config", config()};
     words.insert(words.end(), settings.arguments.begin(), settings.arguments.end());
     std::vector<char*> argv;
     for (auto& word : words) argv.push_back(word.data());

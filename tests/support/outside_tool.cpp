@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tests/support/outside_tool.hpp"
+#include "tests/support/paths.hpp"
 
 #include <glob.h>
 #include <unistd.h>
@@ -26,6 +27,6 @@ std::optional<std::string> find_pprof() {
     return std::nullopt;
 }
 
-std::string collapse_script() { return std::string(PERFVIGIL_SOURCE_DIR) + "/tests/support/collapse.pl"; }
+std::string collapse_script() { return std::string(test::kSourceDir) + "/tests/support/collapse.pl"; }
 
 }  // namespace perfvigil::test

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "analyzer/report.hpp"
 
 namespace perfvigil::test {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "analyzer/profile.hpp"
-#include "analyzer/profile_tables.hpp"
+#include "analyzer/profile/tables.hpp"
 
 namespace perfvigil::test {
 

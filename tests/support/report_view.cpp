@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "tests/support/client.hpp"
+#include "tests/support/paths.hpp"
 
 namespace perfvigil::test {
 
@@ -21,7 +22,7 @@ std::string output_of(const std::string& program, std::vector<std::string> argum
 ReportView::ReportView(std::string_view text) : root_(boost::json::parse(text).as_object()) {}
 
 ReportView ReportView::of_perfvigil(std::vector<std::string> arguments) {
-    return ReportView(output_of(PERFVIGIL_BIN, std::move(arguments)));
+    return ReportView(output_of(test::kPerfvigil, std::move(arguments)));
 }
 
 const boost::json::object& ReportView::event(std::string_view name) const {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/slice_builder.hpp"
+#include "analyzer/slice/builder.hpp"
 #include "collector/processes.hpp"
 #include "collector/stream.hpp"
 

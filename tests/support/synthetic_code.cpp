@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "analyzer/kernel_text.hpp"
+#include "analyzer/slice/kernel_text.hpp"
 #include "tests/support/synthetic_stream.hpp"
 
 namespace perfvigil::test {

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/input/recognize.hpp"
-#include "analyzer/profile_codec.hpp"
+#include "analyzer/profile/codec.hpp"
 #include "base/fd.hpp"
 #include "tests/support/pprof_bytes.hpp"
 #include "tests/support/profile_folds.hpp"

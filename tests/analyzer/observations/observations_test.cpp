@@ -10,7 +10,7 @@
 #include <boost/json.hpp>
 
 #include "analyzer/report.hpp"
-#include "analyzer/report_observations.hpp"
+#include "analyzer/report/observations.hpp"
 #include "base/text.hpp"
 #include "tests/support/observed.hpp"
 #include "tests/support/random_profile.hpp"

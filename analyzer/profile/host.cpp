@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/profile/host.hpp"
+
+namespace perfvigil::analyzer {
+
+ProfileHost profile_host(const collector::HostFacts& host) {
+    ProfileHost kept{.hostname = host.hostname,
+                     .os_release = host.os_release,
+                     .architecture = host.architecture,
+                     .cpu_description = host.cpu_description,
+                     .recorder = host.version,
+                     .cpus_online = host.cpus_online,
+                     .kernel_command_line = host.kernel_command_line};
+    const auto keep = [](const auto& rows, std::vector<ProfileFact>& into) {
+        for (const auto& [name, value] : rows) into.push_back({name, value});
+    };
+    keep(host.vulnerabilities, kept.vulnerabilities);
+    keep(host.kernel_config, kept.kernel_config);
+    keep(host.settings, kept.settings);
+    return kept;
+}
+
+}  // namespace perfvigil::analyzer

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// One file that holds everything: no request leaves the page, and without JavaScript only sorting is missing.
+#include "analyzer/report/html.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "analyzer/chain_roots.hpp"
+#include "analyzer/export/markup.hpp"
+#include "analyzer/html_table.hpp"
+#include "analyzer/observations.hpp"
+#include "analyzer/text_page.hpp"
+#include "base/time_text.hpp"
+
+namespace perfvigil::analyzer {
+namespace {
+
+using enum HtmlTable::Kind;
+
+std::string summary_html(const Profile& profile) {
+    const auto& host = profile.host;
+    auto out = html_element("h1", "perfvigil report " + markup(profile.id));
+    std::string text =
+        fmt::format("host {}, Linux {} {}", markup(host.hostname), markup(host.os_release), markup(host.architecture));
+    if (host.cpus_online != 0) text += fmt::format(", {} CPUs online", host.cpus_online);
+    if (!host.cpu_description.empty()) text += ", " + markup(host.cpu_description);
+    out += html_element("p", text);
+    text = profile.end == WallTime{}
+               ? "at an unknown time"
+               : fmt::format("{} to {} UTC", readable_time(profile.start), readable_time(profile.end));
+    text += fmt::format(", {:.1f} s", to_seconds(profile.duration));
+    if (!host.recorder.empty()) text += ", recorded by " + markup(host.recorder);
+    if (profile.partial) text += "; partial window";
+    out += html_element("p", text);
+    if (!profile.filter.empty()) {
+        out += html_element("p class=alarm", "Shown: only <code>" + markup(profile.filter) + "</code>");
+    }
+    for (std::uint32_t i = 0; i < profile.events.size(); ++i) {
+        const auto roots = chain_roots(profile, i);
+        if (!roots.mostly_unrooted()) continue;
+        out += html_element("p class=alarm",
+                            fmt::format("Only {} % of the call chains of {} are rooted: they reach main, the start of "
+                                        "a thread or an entry of the kernel. The others end somewhere in between: "
+                                        "shares of callers mislead.",
+                                        percent(roots.rooted, roots.samples), markup(profile.events[i].name)));
+    }
+    return out;
+}
+
+std::string conditions_html(const Profile& profile) {
+    std::string out;
+    if (!profile.degraded.empty()) out += html_element("h2", "Degraded");
+    for (const auto& degraded : profile.degraded) {
+        out += html_element("p", fmt::format("<b>{}</b>: {}", markup(degraded.reason), markup(degraded.detail)));
+        if (!degraded.remedy.empty()) out += html_element("p class=dim", markup(degraded.remedy));
+    }
+    if (!profile.warnings.empty()) out += html_element("h2", "Warnings");
+    for (const auto& warning : profile.warnings) out += html_element("p", markup(warning));
+    return out;
+}
+
+std::string observations_html(const std::vector<Observation>& observations) {
+    std::string out;
+    if (!observations.empty()) out += html_element("h2", "Observations");
+    for (const auto& row : observations) {
+        out += html_element(
+            "p", fmt::format("<b>{} {}</b>: {}", severity_name(row.severity), markup(row.id), markup(row.evidence)));
+        out += html_element("p class=dim", markup(row.meaning + " " + row.remedy));
+    }
+    return out;
+}
+
+std::string broken_html(const Profile& profile) {
+    auto rows = profile.broken;
+    std::erase_if(rows, [](const BrokenStacks& row) { return row.broken == 0; });
+    std::ranges::sort(rows, std::greater{}, &BrokenStacks::broken);
+    HtmlTable table;
+    table.column("broken %", kNumber).column("broken", kNumber).column("of samples", kNumber).column("DSO", kText);
+    for (const auto& row : rows) {
+        table.row({percent(row.broken, row.samples), std::to_string(row.broken), std::to_string(row.samples),
+                   html_element("code", markup(row.dso))});
+    }
+    if (table.empty()) return {};
+    return html_element("h2", "Call chains that break off, by the DSO they break in") +
+           html_element("p class=dim", "Code built without frame pointers.") + table.render();
+}
+
+}  // namespace
+
+std::string report_html(const Profile& profile, const ReportOptions& options) {
+    std::string out =
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+        "'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width\">\n";
+    out += html_element("title", "perfvigil report " + markup(profile.id));
+    out += html_element("style", report_style());
+    out += "</head><body>\n";
+    out += summary_html(profile);
+    out += conditions_html(profile);
+    out += observations_html(observe(profile));
+    out += cpus_html(profile);
+    for (std::uint32_t i = 0; i < profile.events.size(); ++i) out += event_html(profile, options, i);
+    out += broken_html(profile);
+    if (!profile.notes.empty()) out += html_element("h2", "Notes");
+    for (const auto& note : profile.notes) out += html_element("p", markup(note));
+    out += html_element("script", report_script());
+    return out + "</body></html>\n";
+}
+
+}  // namespace perfvigil::analyzer

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/report/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "analyzer/report/observations.hpp"
+#include "base/text.hpp"
+#include "base/time_text.hpp"
+
+namespace perfvigil::analyzer {
+namespace {
+
+using enum TextTable::Align;
+
+void write_header(TextPage& page, const Profile& profile) {
+    const auto& host = profile.host;
+    page.line(fmt::format("perfvigil report {}", escape(profile.id)));
+    std::string text =
+        fmt::format("host {}, Linux {} {}", escape(host.hostname), escape(host.os_release), escape(host.architecture));
+    if (host.cpus_online != 0) text += fmt::format(", {} CPUs online", host.cpus_online);
+    if (!host.cpu_description.empty()) text += ", " + escape(host.cpu_description);
+    page.sentence(text, 2);
+    text = profile.end == WallTime{}
+               ? "at an unknown time"
+               : fmt::format("{} to {} UTC", readable_time(profile.start), readable_time(profile.end));
+    text += fmt::format(", {:.1f} s", to_seconds(profile.duration));
+    if (!host.recorder.empty()) text += ", recorded by " + escape(host.recorder);
+    if (profile.partial) text += "; partial window";
+    page.sentence(text, 2);
+    if (!profile.filter.empty()) page.sentence("shown: only " + escape(profile.filter), 2);
+}
+
+// Where most chains are no use, this is the first thing to know.
+void write_roots(TextPage& page, const Profile& profile, const ReportOptions& options) {
+    if (options.chains == ReportOptions::Chains::kHide) return;
+    bool said = false;
+    for (std::uint32_t i = 0; i < profile.events.size(); ++i) {
+        const auto roots = chain_roots(profile, i);
+        if (!roots.mostly_unrooted()) continue;
+        if (!std::exchange(said, true)) page.line("");
+        page.sentence(fmt::format("Only {} % of the call chains of {} are rooted: they reach main, the start of a "
+                                  "thread or an entry of the kernel.",
+                                  percent(roots.rooted, roots.samples), escape(profile.events[i].name)),
+                      0);
+    }
+    if (!said) return;
+    page.sentence(options.chains == ReportOptions::Chains::kShow || !options.focus.empty()
+                      ? "The others end somewhere in between: who called whom is known in part, and shares of callers "
+                        "mislead."
+                      : "The others end somewhere in between, so totals are too small and call chains are left out "
+                        "(--call-chains shows them).",
+                  0);
+}
+
+void write_conditions(TextPage& page, const Profile& profile) {
+    if (!profile.degraded.empty()) page.line("\nDegraded");
+    for (const auto& degraded : profile.degraded) {
+        page.sentence(fmt::format("{}: {}", escape(degraded.reason), escape(degraded.detail)), 2);
+        if (!degraded.remedy.empty()) page.sentence(escape(degraded.remedy), 4, 0);
+    }
+    if (!profile.warnings.empty()) page.line("\nWarnings");
+    for (const auto& warning : profile.warnings) page.sentence(escape(warning), 2);
+}
+
+void write_broken_stacks(TextPage& page, const Profile& profile, const ReportOptions& options) {
+    TextTable table;
+    table.column("broken %", kRight).column("broken", kRight).column("of samples", kRight).column("DSO", kLeft);
+    std::vector<BrokenStacks> rows;
+    std::ranges::copy_if(profile.broken, std::back_inserter(rows), [](const auto& row) { return row.broken != 0; });
+    std::ranges::sort(rows, std::greater{}, &BrokenStacks::broken);
+    for (const auto& row : top_of(rows, options.top == 0 ? 0 : std::max<std::size_t>(options.top / 3, 3))) {
+        table.row({percent(row.broken, row.samples), std::to_string(row.broken), std::to_string(row.samples),
+                   escape(row.dso)});
+    }
+    if (table.empty()) return;
+    page.line("");
+    page.sentence("Call chains that break off, by the DSO they break in (code built without frame pointers)", 0);
+    page.table(table);
+}
+
+void write_notes(TextPage& page, const Profile& profile) {
+    if (!profile.notes.empty()) page.line("\nNotes");
+    for (const auto& note : profile.notes) page.sentence(escape(note), 2);
+}
+
+}  // namespace
+
+std::string report_text(const Profile& profile, const ReportOptions& options) {
+    TextPage page(options.width);
+    write_header(page, profile);
+    write_roots(page, profile, options);
+    write_conditions(page, profile);
+    if (!options.focus.empty()) {
+        write_focus(page, profile, options);
+    } else {
+        write_observations(page, observe(profile));
+        write_cpus(page, profile, options);
+        write_ledger(page, profile, options);
+        for (std::uint32_t i = 0; i < profile.events.size(); ++i) write_event(page, profile, options, i);
+        write_broken_stacks(page, profile, options);
+    }
+    write_notes(page, profile);
+    return page.take();
+}
+
+}  // namespace perfvigil::analyzer

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How busy each CPU was, and where all of its time went.
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "analyzer/report/text.hpp"
+
+namespace perfvigil::analyzer {
+namespace {
+
+using enum TextTable::Align;
+
+std::string ratio_percent(double ratio) { return fmt::format("{:.1f}", 100.0 * ratio); }
+
+}  // namespace
+
+std::vector<std::string> cpu_cells(const ProfileCpu& cpu) {
+    const auto total = static_cast<double>(cpu.ledger.total);
+    const auto mode = [&](Mode m) {
+        return percent(static_cast<double>(cpu.sum.mode_time[index_of(m)].count()), total);
+    };
+    const auto unknown = cpu.ledger.lost + cpu.ledger.throttled + std::max<std::int64_t>(cpu.ledger.unexplained, 0);
+    const auto idle = cpu.sum.mode_time[index_of(Mode::kIdle)].count() + cpu.ledger.idle_unsampled;
+    const double hertz = effective_hertz(cpu.sum);
+    return {std::to_string(cpu.sum.cpu.value),
+            ratio_percent(cpu.busy.ratio),
+            fmt::format("{:.1f} to {:.1f}", 100 * cpu.busy.interval.low, 100 * cpu.busy.interval.high),
+            mode(Mode::kUser),
+            mode(Mode::kKernel),
+            mode(Mode::kSoftirq),
+            percent(static_cast<double>(idle), total),
+            percent(static_cast<double>(unknown), total),
+            ratio_percent(cpu.busy.coverage),
+            std::to_string(cpu.sum.lost),
+            hertz > 0 ? fmt::format("{:.2f} GHz", hertz / 1e9) : "-"};
+}
+
+std::vector<std::string> ledger_cells(std::string name, const ClockLedger& l) {
+    return {std::move(name),        seconds(l.total),      seconds(l.busy),      seconds(l.idle),
+            seconds(l.irq_in_idle), seconds(l.lost),       seconds(l.throttled), seconds(l.idle_unsampled),
+            seconds(l.stolen),      seconds(l.unexplained)};
+}
+
+void write_cpus(TextPage& page, const Profile& profile, const ReportOptions& options) {
+    std::vector<const ProfileCpu*> rows;
+    for (const auto& cpu : profile.cpus) {
+        if (cpu.busy.known) rows.push_back(&cpu);
+    }
+    if (rows.empty()) return;
+    page.line(rows.front()->sum.time_estimated ? "\nCPUs, percent of their time (estimated from the times of samples)"
+                                               : "\nCPUs, percent of their time");
+    if (options.top != 0 && rows.size() > options.top) {
+        std::ranges::stable_sort(rows, std::greater{}, [](const ProfileCpu* cpu) { return cpu->busy.ratio; });
+        page.line(fmt::format("  the {} busiest of {}", options.top, rows.size()));
+        rows.resize(options.top);
+    }
+    TextTable table;
+    table.column("cpu", kRight).column("busy", kRight).column("95 % interval", kRight).column("user", kRight);
+    table.column("kernel", kRight).column("softirq", kRight, "soft\nirq").column("idle", kRight);
+    table.column("unknown", kRight, "un-\nknown").column("coverage", kRight, "cover-\nage").column("lost", kRight);
+    table.column("frequency", kRight, "fre-\nquency");
+    for (const auto* cpu : rows) table.row(cpu_cells(*cpu));
+    page.table(table);
+}
+
+void write_ledger(TextPage& page, const Profile& profile, const ReportOptions& options) {
+    ClockLedger sum;
+    TextTable table;
+    table.column("cpu", kRight).column("total", kRight).column("busy", kRight).column("idle", kRight);
+    table.column("irq in idle", kRight, "irq in\nidle").column("lost", kRight);
+    table.column("throttled", kRight, "throt-\ntled").column("idle unsampled", kRight, "idle un-\nsampled");
+    table.column("stolen", kRight).column("unexplained", kRight, "unex-\nplained");
+    const auto add = [&](std::string name, const ClockLedger& l) { table.row(ledger_cells(std::move(name), l)); };
+    std::size_t shown = 0;
+    for (const auto& cpu : profile.cpus) {
+        if (!cpu.sum.clock_recorded) continue;
+        sum += cpu.ledger;
+        if (options.top == 0 || shown < options.top) add(std::to_string(cpu.sum.cpu.value), cpu.ledger);
+        ++shown;
+    }
+    if (shown == 0) return;
+    if (shown > 1) add("all", sum);
+    page.line("\nClock ledger, seconds: total = the sum of the other columns");
+    page.table(table);
+}
+
+}  // namespace perfvigil::analyzer

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/slice/cpu_accounts.hpp"
+
+#include <algorithm>
+
+namespace perfvigil::analyzer {
+
+using collector::EventIndex;
+using collector::EventInstance;
+using collector::OrderedRecord;
+
+namespace {
+
+Nanoseconds period_in(const EventInstance& instance, Nanoseconds newest) {
+    return instance.nominal_period.count() > 0 ? instance.nominal_period : newest;
+}
+
+std::uint64_t later_minus_earlier(std::uint64_t later, std::uint64_t earlier) {
+    return later > earlier ? later - earlier : 0;
+}
+
+double ticks(Nanoseconds time, Nanoseconds period) {
+    return period.count() > 0 ? static_cast<double>(time.count()) / static_cast<double>(period.count()) : 0;
+}
+
+// How much an event counted in a time in which it ran only partly.
+std::uint64_t scaled(std::uint64_t value, std::uint64_t enabled, std::uint64_t running) {
+    return static_cast<std::uint64_t>(static_cast<double>(value) * static_cast<double>(enabled) /
+                                      static_cast<double>(running));
+}
+
+}  // namespace
+
+std::optional<CpuId> cpu_of(const EventInstance& instance, const collector::SampleId& id) {
+    if (instance.cpu) return instance.cpu;
+    if (id.has(collector::kSampleCpu)) return id.cpu;
+    return std::nullopt;
+}
+
+// --- places
+
+void CpuAccounts::learn_events() {
+    const auto& events = events_.events();
+    for (std::size_t i = facts_.size(); i < events.size(); ++i) {
+        const auto& attr = events[i].attr;
+        const bool sampling = events[i].role == collector::EventRole::kSampling;
+        EventFacts facts;
+        facts.period = events[i].nominal_period();
+        facts.is_time = facts.period.count() > 0;
+        facts.sees_all = !attr.flag(collector::kFlagExcludeKernel) && !attr.flag(collector::kFlagExcludeUser);
+        facts.whole_cpu_likely =
+            facts.sees_all && attr.has(collector::kSampleCpu) && !attr.flag(collector::kFlagEnableOnExec);
+        // In frequency mode without PERIOD the weight is unknown; perf takes the frequency for it, and shares come out
+        // the same.
+        facts.fallback_weight = std::max<std::uint64_t>(1, attr.sample_period_or_freq);
+        if (sampling && attr.is_cpu_clock()) {
+            if (!clock_) clock_ = EventIndex{static_cast<std::uint32_t>(i)};
+            facts.kind = clock_->value == i ? Kind::kClock : Kind::kOther;
+        } else if (sampling && attr.type == collector::kTypeHardware &&
+                   (attr.config & 0xffffffffU) == collector::kHwCpuCycles) {
+            facts.kind = Kind::kCycles;  // the upper half names one of several PMUs (hybrid CPUs)
+        }
+        facts_.push_back(facts);
+    }
+}
+
+CpuAccounts::EventFacts& CpuAccounts::facts(EventIndex event) {
+    if (event.value >= facts_.size()) learn_events();
+    return facts_[event.value];
+}
+
+CpuAccounts::Cpu* CpuAccounts::cpu_of(std::uint32_t number) {
+    if (number >= kMaxCpus) return nullptr;
+    if (number >= cpus_.size()) cpus_.resize(number + 1);
+    return &cpus_[number];
+}
+
+CpuAccounts::Lane& CpuAccounts::lane_of(Cpu& cpu, EventIndex event) {
+    if (event.value >= cpu.lanes.size()) cpu.lanes.resize(event.value + 1);
+    return cpu.lanes[event.value];
+}
+
+CpuAccounts::Use& CpuAccounts::use_of(Lane& lane, std::uint32_t generation) {
+    for (auto& use : lane.uses) {
+        if (use.generation == generation) return use;
+    }
+    auto& [first, second] = lane.uses;
+    const bool take_first = first.generation == Use::kNoGeneration ||
+                            (second.generation != Use::kNoGeneration && first.generation < second.generation);
+    Use& use = take_first ? first : second;
+    use = {};
+    use.generation = generation;
+    return use;
+}
+
+CpuSlice& CpuAccounts::cpu_slice(Side side, std::uint32_t number) {
+    auto& cpus = sums(side).cpus;
+    if (number >= cpus.size()) cpus.resize(number + 1);
+    cpus[number].cpu = CpuId{number};
+    return cpus[number];
+}
+
+EventTotals& CpuAccounts::totals(Side side, EventIndex event) {
+    auto& list = sums(side).totals;
+    if (event.value >= list.size()) list.resize(event.value + 1);
+    return list[event.value];
+}
+
+// --- records
+
+CpuAccounts::Placed CpuAccounts::sample(const OrderedRecord& record, const collector::SampleRecord& sample, Mode mode) {
+    const EventInstance& instance = *record.event;
+    EventFacts& event = facts(instance.event);
+    note_generation(event, instance);
+    const Nanoseconds period = period_in(instance, event.period);
+    Placed placed;
+    placed.weight = weight_of(event, instance, sample);
+
+    const auto number = analyzer::cpu_of(instance, sample.sample);
+    Cpu* cpu = number ? cpu_of(number->value) : nullptr;
+    if (cpu != nullptr) {
+        Use& use = use_of(lane_of(*cpu, instance.event), instance.generation);
+        placed.side = use.side;
+        CpuSlice& slice = cpu_slice(placed.side, number->value);
+        if (event.kind == Kind::kClock) {
+            cpu->has_clock = true;
+            slice.clock_recorded |= instance.cpu.has_value() && event.sees_all;
+            ++slice.samples;
+            slice.idle_samples += mode == Mode::kIdle ? 1 : 0;
+            slice.mode_time[index_of(mode)] += period;
+            if (mode == Mode::kSoftirq && sample.sample.tid.value == 0) slice.irq_in_idle += period;
+        } else if (event.kind == Kind::kCycles) {
+            slice.cycles_recorded = true;
+            slice.cycles_sampled += placed.weight;
+            ++slice.cycles_samples;
+        }
+    }
+    note_clock_sample(event, record.time);
+    EventTotals& total = totals(placed.side, instance.event);
+    ++total.samples;
+    total.weight += placed.weight;
+    return placed;
+}
+
+void CpuAccounts::leave_out(const OrderedRecord& record, const collector::SampleRecord& sample) {
+    const EventInstance& instance = *record.event;
+    EventFacts& event = facts(instance.event);
+    note_generation(event, instance);
+    note_clock_sample(event, record.time);
+    const auto number = analyzer::cpu_of(instance, sample.sample);
+    Cpu* cpu = number ? cpu_of(number->value) : nullptr;
+    const Side side = cpu == nullptr ? Side::kOpen : use_of(lane_of(*cpu, instance.event), instance.generation).side;
+    EventTotals& total = totals(side, instance.event);
+    ++total.left_out_samples;
+    total.left_out_weight += weight_of(event, instance, sample);
+}
+
+std::uint64_t CpuAccounts::weight_of(const EventFacts& event, const EventInstance& instance,
+                                     const collector::SampleRecord& sample) {
+    if (event.is_time) return static_cast<std::uint64_t>(period_in(instance, event.period).count());
+    return sample.period != 0 ? sample.period : event.fallback_weight;
+}
+
+void CpuAccounts::note_clock_sample(const EventFacts& event, MonotonicTime time) {
+    if (event.kind != Kind::kClock) return;
+    if (!first_clock_sample_) first_clock_sample_ = time;
+    last_clock_sample_ = std::max(last_clock_sample_, time);
+}
+
+void CpuAccounts::note_generation(EventFacts& event, const EventInstance& instance) {
+    if (instance.generation < event.newest_generation || instance.nominal_period.count() == 0) return;
+    event.newest_generation = instance.generation;
+    event.period = instance.nominal_period;
+}
+
+void CpuAccounts::read(const OrderedRecord& record, const collector::ReadRecord& read) {
+    for (std::size_t i = 0; i < read.read.size(); ++i) {
+        const collector::CounterValue member = read.read[i];
+        const EventInstance* instance = member.id.value != 0 ? events_.find(member.id) : nullptr;
+        if (instance == nullptr && i == 0) instance = record.event;
+        if (instance == nullptr) continue;
+        // `perf record -s` writes one READ per task that ends, all under the same id: no series of one counter.
+        if (events_.event(instance->event).attr.flag(collector::kFlagInheritStat)) continue;
+        EventFacts& event = facts(instance->event);
+        note_generation(event, *instance);
+        event.lost_by_read |= (read.read.read_format & collector::kReadLost) != 0;
+        event.whole_cpu_likely &= instance->cpu.has_value();
+        has_readings_ = true;
+        read_member(record.time, *instance, read.read, member);
+    }
+}
+
+void CpuAccounts::read_member(MonotonicTime time, const EventInstance& instance, const collector::ReadView& view,
+                              const collector::CounterValue& member) {
+    // Where READ names no id the place must do: bit 63 keeps such keys apart from the kernel's small numbers.
+    const std::uint64_t place = (std::uint64_t{1} << 63U) | (std::uint64_t{instance.event.value} << 32U) |
+                                (instance.generation << 16U) | (instance.cpu ? instance.cpu->value : 0xffffU);
+    const auto [at, unseen] = readings_.try_emplace(member.id.value != 0 ? member.id.value : place);
+    Reading& last = at->second;
+    const Reading now{.value = member.value,
+                      .enabled = view.time_enabled,
+                      .running = view.time_running,
+                      .lost = member.lost,
+                      .counted_from = time};
+
+    Cpu* cpu = instance.cpu ? cpu_of(instance.cpu->value) : nullptr;
+    Lane* lane = cpu != nullptr ? &lane_of(*cpu, instance.event) : nullptr;
+    Use* use = lane != nullptr ? &use_of(*lane, instance.generation) : nullptr;
+    if (unseen || now.enabled < last.enabled) {
+        last = now;
+        if (use != nullptr) begin_stretch(*lane, *use);
+        return;
+    }
+    const Side side = use != nullptr ? use->side : Side::kOpen;
+    const std::uint64_t lost = later_minus_earlier(now.lost, last.lost);
+    totals(side, instance.event).lost += lost;
+    if (cpu != nullptr) {
+        add_stretch(*cpu, *lane, cpu_slice(side, instance.cpu->value), instance, last, now);
+        use->side = Side::kNext;
+    }
+    last = now;
+    last.fresh = false;
+}
+
+// A baseline: beside an instance of another generation it is a change of generation, made for the next slice; else a
+// CPU that begins (or came back) now.
+void CpuAccounts::begin_stretch(Lane& lane, Use& use) {
+    const bool beside_another = std::ranges::any_of(
+        lane.uses, [&](const Use& other) { return &other != &use && other.generation != Use::kNoGeneration; });
+    use.side = beside_another ? Side::kNext : Side::kOpen;
+}
+
+void CpuAccounts::add_stretch(Cpu& cpu, Lane& lane, CpuSlice& slice, const EventInstance& instance, const Reading& from,
+                              const Reading& to) {
+    const EventFacts& event = facts(instance.event);
+    const std::uint64_t lost = later_minus_earlier(to.lost, from.lost);
+    if (event.kind == Kind::kClock) {
+        Nanoseconds enabled{static_cast<std::int64_t>(to.enabled - from.enabled)};
+        if (from.fresh && lane.counted_until > from.counted_from) {
+            enabled = std::max(Nanoseconds{}, enabled - (lane.counted_until - from.counted_from));
+        }
+        lane.counted_until = std::max(lane.counted_until, to.counted_from);
+        const Nanoseconds period = period_in(instance, event.period);
+        cpu.has_clock = true;
+        slice.clock_recorded |= event.sees_all;
+        slice.enabled += enabled;
+        slice.ticks_due += ticks(enabled, period);
+        slice.lost += lost;
+        slice.lost_time += static_cast<std::int64_t>(lost) * period;
+        end_throttled(lane, slice, to.counted_from, Throttled::kGoesOn);
+    } else if (event.kind == Kind::kCycles) {
+        const std::uint64_t enabled = to.enabled - from.enabled;
+        const std::uint64_t running = later_minus_earlier(to.running, from.running);
+        const std::uint64_t value = later_minus_earlier(to.value, from.value);
+        slice.cycles_recorded = true;
+        slice.cycles_scaled |= running < enabled;
+        slice.cycles_counted += running != 0 && running < enabled ? scaled(value, enabled, running) : value;
+        slice.cycles_lost += lost;
+    }
+}
+
+void CpuAccounts::throttle(const OrderedRecord& record, const collector::ThrottleRecord& throttle) {
+    const EventInstance& instance = *record.event;
+    const EventFacts& event = facts(instance.event);
+    if (throttle.throttled) ++totals(Side::kOpen, instance.event).throttles;
+    const auto number = analyzer::cpu_of(instance, throttle.sample);
+    Cpu* cpu = number ? cpu_of(number->value) : nullptr;
+    if (cpu == nullptr || event.kind != Kind::kClock) return;
+    Lane& lane = lane_of(*cpu, instance.event);
+    if (throttle.throttled) {
+        if (!lane.throttled_since) lane.throttled_since = record.time;
+        return;
+    }
+    end_throttled(lane, cpu_slice(use_of(lane, instance.generation).side, number->value), record.time,
+                  Throttled::kEnds);
+}
+
+void CpuAccounts::end_throttled(Lane& lane, CpuSlice& slice, MonotonicTime until, Throttled how) {
+    if (!lane.throttled_since) return;
+    slice.throttled += std::max(Nanoseconds{}, until - *lane.throttled_since);
+    lane.throttled_since =
+        how == Throttled::kGoesOn ? std::optional(std::max(until, *lane.throttled_since)) : std::nullopt;
+}
+
+void CpuAccounts::lost(const OrderedRecord& record, const collector::LostRecord& lost) {
+    const EventInstance& instance = *record.event;
+    EventFacts& event = facts(instance.event);
+    if (event.lost_by_read) return;
+    if ((events_.event(instance.event).attr.read_format & collector::kReadLost) != 0) {
+        event.ring_lost += lost.lost;  // perf will say it exactly, by LOST_SAMPLES at the file's end
+        return;
+    }
+    EventTotals& total = totals(Side::kOpen, instance.event);
+    total.lost += lost.lost;
+    total.lost_is_shared = true;
+    const auto number = analyzer::cpu_of(instance, lost.sample);
+    if (Cpu* cpu = number ? cpu_of(number->value) : nullptr; cpu != nullptr) cpu->ring_lost += lost.lost;
+}
+
+void CpuAccounts::lost_samples(const OrderedRecord& record, const collector::LostSamplesRecord& lost) {
+    const EventInstance& instance = *record.event;
+    EventFacts& event = facts(instance.event);
+    if (lost.by_filter || event.lost_by_read) return;
+    event.lost_by_records = true;
+    totals(Side::kOpen, instance.event).lost += lost.lost;
+    const auto number = analyzer::cpu_of(instance, lost.sample);
+    if (!number || cpu_of(number->value) == nullptr) return;
+    CpuSlice& slice = cpu_slice(Side::kOpen, number->value);
+    if (event.kind == Kind::kClock) {
+        slice.lost += lost.lost;
+        slice.lost_time += static_cast<std::int64_t>(lost.lost) * event.period;
+    } else if (event.kind == Kind::kCycles) {
+        slice.cycles_lost += lost.lost;
+    }
+}
+
+}  // namespace perfvigil::analyzer

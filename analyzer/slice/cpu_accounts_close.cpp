@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The end of a slice: what can be said only when all of its records are in.
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/ledger.hpp"
+#include "analyzer/slice/cpu_accounts.hpp"
+
+namespace perfvigil::analyzer {
+
+using collector::CpuTimes;
+using collector::Cut;
+using collector::EventIndex;
+
+namespace {
+
+std::uint64_t later_minus_earlier(std::uint64_t later, std::uint64_t earlier) {
+    return later > earlier ? later - earlier : 0;
+}
+
+CpuTimes difference(const CpuTimes& now, const CpuTimes& before) {
+    return {.cpu = now.cpu,
+            .user = later_minus_earlier(now.user, before.user),
+            .system = later_minus_earlier(now.system, before.system),
+            // The kernel's idle and iowait may step back a little (proc(5)).
+            .idle = later_minus_earlier(now.idle, before.idle),
+            .iowait = later_minus_earlier(now.iowait, before.iowait),
+            .irq = later_minus_earlier(now.irq, before.irq),
+            .softirq = later_minus_earlier(now.softirq, before.softirq),
+            .steal = later_minus_earlier(now.steal, before.steal)};
+}
+
+bool says_something(const CpuSlice& cpu) {
+    return cpu.clock_recorded || cpu.cycles_recorded || cpu.samples != 0 || cpu.cycles_samples != 0;
+}
+
+}  // namespace
+
+void CpuAccounts::set_baseline_times(const std::vector<CpuTimes>& times) {
+    for (const auto& row : times) {
+        if (Cpu* cpu = cpu_of(row.cpu.value); cpu != nullptr) {
+            cpu->times = row;
+            cpu->times_known = true;
+        }
+    }
+}
+
+void CpuAccounts::close(const Cut& cut, Slice& slice) {
+    learn_events();
+    estimate_time(cut);
+    settle_losses(cut);
+    add_times(cut.cpu_times);
+    hand_over(slice, cut.last);
+    auto& [open, next] = sums_;
+    if (cut.last) {
+        next.cpus.clear();
+        next.totals.clear();
+    }
+    std::swap(open, next);
+    next.cpus.clear();
+    next.totals.clear();
+
+    for (auto& cpu : cpus_) {
+        cpu.ring_lost = 0;
+        for (std::size_t event = 0; event < cpu.lanes.size(); ++event) {
+            for (auto& use : cpu.lanes[event].uses) {
+                use.side = Side::kOpen;
+                // A generation that was replaced: what begins on this CPU later begins beside nothing.
+                if (use.generation < facts_[event].newest_generation) use = {};
+            }
+        }
+    }
+    forget_closed_instances();
+}
+
+// A foreign file of whole CPUs has no counter readings. All its CPUs were recorded as long as any of them: from one
+// period before the clock's first sample anywhere to its last one. (A CPU's own first and last sample would make a CPU
+// that writes no idle samples look busy all the time.) One that was silent until now gets the time since then at once:
+// its sum over the capture is right, if not this slice's.
+void CpuAccounts::estimate_time(const Cut& cut) {
+    if (!clock_ || !first_clock_sample_) return;
+    const EventFacts& clock = facts_[clock_->value];
+    if (has_readings_ || !clock.whole_cpu_likely || clock.period.count() == 0) return;
+    const MonotonicTime first = *first_clock_sample_ - clock.period;
+    const MonotonicTime so_far = estimated_until_.value_or(first);
+    const MonotonicTime end = std::max(so_far, cut.last ? last_clock_sample_ : cut.time);
+    estimated_until_ = end;
+    for (std::uint32_t number = 0; number < cpus_.size(); ++number) {
+        if (!cpus_[number].has_clock) continue;
+        const MonotonicTime start = std::exchange(cpus_[number].estimated, true) ? so_far : first;
+        CpuSlice& slice = cpu_slice(Side::kOpen, number);
+        slice.clock_recorded = true;
+        slice.time_estimated = true;
+        slice.enabled += end - start;
+        slice.ticks_due += static_cast<double>((end - start).count()) / static_cast<double>(clock.period.count());
+        if (clock_->value < cpus_[number].lanes.size()) {
+            end_throttled(cpus_[number].lanes[clock_->value], slice, end, Throttled::kGoesOn);
+        }
+    }
+}
+
+void CpuAccounts::settle_losses(const Cut& cut) {
+    // A ring's LOST counts records of any event: no more of them are the clock's than ticks are missing.
+    for (std::uint32_t number = 0; number < cpus_.size() && clock_; ++number) {
+        const std::uint64_t ring_lost = cpus_[number].ring_lost;
+        if (ring_lost == 0 || !cpus_[number].has_clock) continue;
+        CpuSlice& slice = cpu_slice(Side::kOpen, number);
+        const double missing = slice.ticks_due - static_cast<double>(slice.samples + slice.lost);
+        const std::uint64_t lost = std::min(ring_lost, static_cast<std::uint64_t>(std::max(0.0, missing)));
+        slice.lost += lost;
+        slice.lost_time += static_cast<std::int64_t>(lost) * facts_[clock_->value].period;
+    }
+    if (!cut.last) return;
+    // perf ended before it could write exact counts; the rings' are what is left.
+    for (std::uint32_t i = 0; i < facts_.size(); ++i) {
+        if (facts_[i].ring_lost == 0 || facts_[i].lost_by_read || facts_[i].lost_by_records) continue;
+        EventTotals& total = totals(Side::kOpen, EventIndex{i});
+        total.lost += facts_[i].ring_lost;
+        total.lost_is_shared = true;
+    }
+}
+
+void CpuAccounts::add_times(const std::vector<CpuTimes>& times) {
+    for (const auto& row : times) {
+        Cpu* cpu = cpu_of(row.cpu.value);
+        if (cpu == nullptr) continue;
+        if (cpu->times_known) {
+            CpuSlice& slice = cpu_slice(Side::kOpen, row.cpu.value);
+            slice.times_known = true;
+            slice.times = difference(row, cpu->times);
+        }
+        cpu->times = row;
+        cpu->times_row = cut_number_;
+    }
+    // A CPU that this cut says nothing of starts anew when it comes back.
+    for (auto& cpu : cpus_) cpu.times_known = cpu.times_row == cut_number_;
+    ++cut_number_;
+}
+
+void CpuAccounts::hand_over(Slice& slice, bool both) {
+    auto& [open, next] = sums_;
+    slice.totals.resize(facts_.size());
+    for (std::size_t i = 0; i < facts_.size(); ++i) {
+        EventTotals& total = slice.totals[i];
+        if (i < open.totals.size()) total = open.totals[i];
+        if (both && i < next.totals.size()) accumulate(total, next.totals[i]);
+        if (facts_[i].is_time) total.nominal_period = facts_[i].period;
+    }
+    for (std::size_t i = 0; i < std::max(open.cpus.size(), next.cpus.size()); ++i) {
+        CpuSlice sum = i < open.cpus.size() ? open.cpus[i] : CpuSlice{};
+        if (both && i < next.cpus.size() && says_something(next.cpus[i])) {
+            const bool times_known = sum.times_known;
+            accumulate(sum, next.cpus[i]);
+            sum.times_known = times_known;
+        }
+        // Without counters there is nothing that sampled cycles could be held against.
+        if (!has_readings_) sum.cycles_recorded = false;
+        if (says_something(sum)) slice.cpus.push_back(sum);
+    }
+}
+
+void CpuAccounts::forget_closed_instances() {
+    if (readings_.size() <= 2 * events_.instances().size() + 1024) return;
+    boost::unordered::erase_if(readings_,
+                               [&](const auto& reading) { return events_.find(EventId{reading.first}) == nullptr; });
+}
+
+}  // namespace perfvigil::analyzer
