@@ -114,7 +114,7 @@ void add_recording(std::vector<Key>& all) {
                        "What is sampled on every CPU. cpu-clock is what busy time, coverage and the clock ledger are "
                        "computed from; cycles needs a PMU and is left out, said, where there is none."));
     all.push_back(scalar("recording.frequency", kLive, PERFVIGIL_FIELD(recording.tuning.frequency),
-                         FrequencyFormat{1, 10000},
+                         FrequencyFormat{1, 20000},
                          "Samples per second, of each event on each CPU. Cost grows in proportion: each sample takes "
                          "10 to 20 microseconds. 99 rather than 100 keeps out of step with timers."));
     all.push_back(

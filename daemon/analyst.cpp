@@ -38,12 +38,6 @@ std::uint64_t samples_of(const analyzer::Slice& slice) {
     return sum;
 }
 
-std::uint64_t lost_of(const analyzer::Slice& slice) {
-    std::uint64_t sum = 0;
-    for (const auto& total : slice.totals) sum += total.lost;
-    return sum;
-}
-
 // A window must be on its way before the next one ends; a replay need not spare anybody.
 Nanoseconds spread_of(const config::AnalysisOptions& options, bool replay) {
     return replay ? Nanoseconds{} : std::min(options.spread, options.window / 2);
@@ -61,7 +55,7 @@ Analyst::Analyst(Parts parts)
       store_limit_(parts_.options.store.bytes),
       store_(parts_.options.store),
       metrics_(metrics_options(parts_.options.metrics)),
-      overhead_(parts_.sample_cost),
+      overhead_{.cost_per_sample = parts_.sample_cost.value, .cost_assumed = parts_.sample_cost.assumed},
       windows_(parts_.options.analysis.window),
       random_(static_cast<std::minstd_rand::result_type>(parts_.clock.wall().time_since_epoch().count() ^ ::getpid())) {
 }
@@ -105,8 +99,6 @@ void Analyst::take(SliceParcel parcel) {
     const auto hotspots = builder_->add(slice);
     metrics_.add_slice(slice, hotspots, *events_, parts_.board.metrics.newest_served());
     samples_ += samples_of(slice);
-    // The kernel worked for the lost ones too.
-    if (!parts_.replay) samples_taken_ += samples_of(slice) + lost_of(slice);
     last_end_ = slice.wall_end;
     const bool complete = windows_.add(slice.wall_end, length);
     if (complete || slice.clock_stepped || slice.last) close_window(slice.clock_stepped);
@@ -150,7 +142,11 @@ void Analyst::note_changes(const SliceParcel& parcel) {
             notes_.emplace_back("The size of the rings changed.");
         }
     }
+    notes_.insert(notes_.end(), parcel.steps.begin(), parcel.steps.end());
     tuning_ = parcel.tuning;
+    overhead_ = parcel.overhead;
+    step_counts_ = parcel.step_counts;
+    parts_.board.symbol_child.store(parts_.surroundings.symbol_child());
     session_degraded_ = parcel.degraded;
     parts_.board.degraded.set("session", parcel.degraded);
     parts_.board.degraded.set("symbols", parts_.surroundings.no_names());
@@ -220,14 +216,13 @@ DaemonNumbers Analyst::numbers(const SliceParcel* parcel, Nanoseconds spent) {
     const auto& around = parts_.surroundings;
     DaemonNumbers made;
     made.degraded = parts_.board.degraded.all();
-    made.overhead = overhead_.measure(around.symbol_child(), samples_taken_);
+    made.overhead = overhead_;
+    made.steps = step_counts_;
     const auto captures = around.captures();
     if (parcel != nullptr) {
         made.session = parcel->counters;
         if (parcel->tuning) made.sampling_frequency = parcel->tuning->frequency;
-        const auto used =
-            cpu_budget_.use(made.overhead, std::max<std::size_t>(parts_.host.cpus_online, 1), parts_.clock.monotonic());
-        made.budgets.push_back({"cpu", used, budget_.cpu});
+        made.budgets.push_back({"cpu", parcel->cpu_use, budget_.cpu});
     }
     made.budgets.push_back({"store", static_cast<double>(store_.profile_bytes()), static_cast<double>(store_limit_)});
     made.process = read_process_numbers();

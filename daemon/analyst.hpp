@@ -22,7 +22,6 @@
 #include "config/options.hpp"
 #include "daemon/board.hpp"
 #include "daemon/metrics.hpp"
-#include "daemon/overhead.hpp"
 #include "daemon/sampler.hpp"
 #include "daemon/slice_parcel.hpp"
 #include "daemon/store.hpp"
@@ -55,8 +54,8 @@ public:
         SliceQueues& queues;
         Board& board;
         const Clock& clock;
-        collector::SampleCost sample_cost;
-        bool replay = false;  // windows are stored at once
+        collector::SampleCost sample_cost;  // for what is published before the first slice
+        bool replay = false;                // windows are stored at once
     };
 
     explicit Analyst(Parts parts);
@@ -94,8 +93,8 @@ private:
     std::uint64_t store_limit_;
     ProfileStore store_;
     Metrics metrics_;
-    OverheadMeter overhead_;
-    CpuBudget cpu_budget_;
+    OverheadNumbers overhead_;  // as of the last slice
+    StepCounts step_counts_{};
     WindowClock windows_;
     std::shared_ptr<const std::vector<collector::EventInfo>> events_;
     std::unique_ptr<analyzer::ProfileBuilder> builder_;
@@ -107,7 +106,6 @@ private:
     WallTime last_end_{};
     std::uint64_t dropped_slices_ = 0;
     std::uint64_t samples_ = 0;
-    std::uint64_t samples_taken_ = 0;  // by this kernel for us, lost ones too: what sampling cost
     WindowCounters window_counters_;
     std::minstd_rand random_;
     std::mutex orders_mutex_;

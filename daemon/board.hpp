@@ -2,6 +2,8 @@
 // What the threads tell each other and the outside: each value is written by one of them and read by any.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -20,6 +22,7 @@ struct Board {
     std::atomic<MonotonicTime::rep> sampler_beat{0};  // CLOCK_MONOTONIC, 0: not yet
     std::atomic<MonotonicTime::rep> analyst_beat{0};
     std::atomic<std::uint64_t> slices{0};  // analyzed
+    std::atomic<pid_t> symbol_child{0};    // analyst; 0: none is running
     MetricsShelf metrics;                  // analyst
     Published<RecordingStatus> recording;  // analyst
     DegradedSet degraded;

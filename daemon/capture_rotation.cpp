@@ -52,7 +52,7 @@ void CaptureRotation::on_record(const collector::OrderedRecord& record) {
 
 void CaptureRotation::write(const collector::OrderedRecord& record) {
     if (writer_ == nullptr) {
-        if (clock_.monotonic() < retry_at_) return;
+        if (paused_ || clock_.monotonic() < retry_at_) return;
         begin();
         if (writer_ == nullptr) return;
     }
@@ -69,7 +69,7 @@ void CaptureRotation::on_cut(const collector::Cut& cut) {
     writer_->cut(cut);
     const bool full = writer_->bytes_written() >= options_.file_bytes;
     const bool old = cut.time - begun_ >= options_.file_age - kCutTolerance;
-    if (full || old || cut.last) return finish();
+    if (full || old || paused_ || cut.last) return finish();
     flushed_ = writer_->bytes_written();
     if (auto flushed = writer_->flush(); !flushed) give_up(flushed.error());
 }

@@ -30,6 +30,10 @@ public:
 
     void set_limits(std::uint64_t file_bytes, Nanoseconds file_age);
 
+    // The file at hand ends at the next cut, and none is begun until resume().
+    void pause() { paused_ = true; }
+    void resume() { paused_ = false; }
+
     // Any thread: the final name of the file being written; empty between files.
     [[nodiscard]] std::shared_ptr<const std::string> current() const { return current_.value(); }
 
@@ -53,6 +57,7 @@ private:
     std::string last_name_;
     unsigned same_name_ = 0;
     std::uint64_t flushed_ = 0;
+    bool paused_ = false;
     Published<std::string> current_;
 };
 

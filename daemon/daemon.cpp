@@ -139,7 +139,10 @@ private:
                                                      .limits = {.max_stack = options_.recording.tuning.max_stack},
                                                      .queues = queues_,
                                                      .board = board_,
-                                                     .clock = clock_});
+                                                     .clock = clock_,
+                                                     .control = control_limits(),
+                                                     .configured = options_.recording.tuning,
+                                                     .sample_cost = sample_cost_});
         const auto report = [this](const std::optional<Error>& error) {
             if (error)
                 board_.degraded.set("captures", {capture_trouble(*error)});
@@ -167,6 +170,12 @@ private:
             auto outcome = sampler_->run(stop);
             asio::post(io_, [this, outcome = std::move(outcome)] { on_source_end(outcome); });
         });
+    }
+
+    ControlLimits control_limits() const {
+        return {.rings_total = options_.recording.rings_total_bytes,
+                .budget = options_.budget.cpu,
+                .page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE))};
     }
 
     Surroundings surroundings() {
@@ -293,7 +302,7 @@ private:
         // The analyst reads its own copy; nobody else looks at options_ while they change.
         options_ = std::move(next);
         log::set_level(options_.log.level);
-        sampler_->retune(options_.recording.tuning);
+        sampler_->configure(options_.recording.tuning, options_.budget.cpu);
         sampler_->set_capture_limits(options_.captures.file_bytes, options_.captures.file_age);
         if (disk_ != nullptr) disk_->set_budget(options_.captures.bytes);
         analyst_->reload(options_);

@@ -20,6 +20,7 @@
 #include "collector/event_table.hpp"
 #include "collector/recording_session.hpp"
 #include "daemon/hotspot.hpp"
+#include "daemon/recording_control.hpp"
 
 namespace perfvigil::daemon {
 
@@ -93,6 +94,7 @@ struct DaemonNumbers {
     WindowCounters windows{};
     StoreBytes store{};
     QueueDrops drops{};
+    StepCounts steps{};
     Nanoseconds slice_analysis{};  // from taking the slice from the queue to here, last slice
 };
 
@@ -103,8 +105,8 @@ public:
     Metrics(const Metrics&) = delete;
     Metrics& operator=(const Metrics&) = delete;
 
-    // `newest_served`: end of the newest slice whose exposition went to at least one scraper (new series wait for it,
-    // see HotspotFamily); MetricsShelf knows it.
+    // `newest_served`: end of the newest slice whose exposition went to at least one
+    // scraper (new series wait for it, see HotspotFamily); MetricsShelf knows it.
     void add_slice(const analyzer::Slice& slice, const analyzer::SliceHotspots& hotspots,
                    const std::vector<collector::EventInfo>& events, MonotonicTime newest_served);
 

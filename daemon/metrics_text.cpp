@@ -318,10 +318,16 @@ void write_upkeep(Page& page, const State& state) {
     page.add(labels("queue", "files"), as_double(numbers.drops.files));
     page.add(labels("queue", "captures"), as_double(numbers.drops.captures));
 
+    page.counter("recording_steps_total",
+                 "Changes of the recording; loss, budget: reductions and larger rings; calm: given back.");
+    for (std::size_t i = 0; i < kKnobs * kCauses; ++i) {
+        page.add({{"what", std::string(kKnobNames[i / kCauses])}, {"cause", std::string(kCauseNames[i % kCauses])}},
+                 as_double(numbers.steps[i / kCauses][i % kCauses]));
+    }
+
     const OverheadNumbers& overhead = numbers.overhead;
-    page.counter(
-        "overhead_cpu_seconds_total",
-        "CPU time of the profiler; user: its processes, kernel: taking samples, by the calibrated cost of one.");
+    page.counter("overhead_cpu_seconds_total",
+                 "CPU time of the profiler; user: its processes, kernel: taking samples, by the cost of one.");
     page.add(labels("where", "user"), to_seconds(overhead.processes));
     page.add(labels("where", "kernel"), to_seconds(overhead.sampling));
     page.gauge("sample_cost_seconds", "Time the kernel needs for one sample.");

@@ -31,12 +31,12 @@ OverheadNumbers OverheadMeter::measure(pid_t child, std::uint64_t samples) {
             .cost_assumed = cost_.assumed};
 }
 
-double CpuBudget::use(const OverheadNumbers& numbers, std::size_t cpus, MonotonicTime now) {
-    const Nanoseconds cost = numbers.processes + numbers.sampling;
-    const double spent = to_seconds(cost - std::exchange(cost_, cost));
+CpuBudget::Use CpuBudget::use(const OverheadNumbers& numbers, std::size_t cpus, MonotonicTime now) {
+    const double processes = to_seconds(numbers.processes - std::exchange(processes_, numbers.processes));
+    const double sampling = to_seconds(numbers.sampling - std::exchange(sampling_, numbers.sampling));
     const double host_time = to_seconds(now - std::exchange(at_, now)) * static_cast<double>(cpus);
-    if (!std::exchange(known_, true) || host_time <= 0) return 0;
-    return std::max(0.0, spent / host_time);
+    if (!std::exchange(known_, true) || host_time <= 0) return {};
+    return {std::max(0.0, processes / host_time), std::max(0.0, sampling / host_time)};
 }
 
 }  // namespace perfvigil::daemon

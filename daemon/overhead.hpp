@@ -16,7 +16,7 @@ namespace perfvigil::daemon {
 // User and system time of a process; zero when it is gone.
 [[nodiscard]] Nanoseconds cpu_time_of(pid_t pid);
 
-// Thread: the analyst.
+// Thread: the sampler.
 class OverheadMeter {
 public:
     using TimeOf = Nanoseconds (*)(pid_t);
@@ -37,13 +37,19 @@ private:
 // Share of the host's CPU time that the profiler took between two measurements.
 class CpuBudget {
 public:
+    struct Use {
+        double processes = 0;
+        double sampling = 0;
+        [[nodiscard]] double all() const { return processes + sampling; }
+    };
     // The share since the previous call, of `cpus` CPUs; the first call has nothing to compare with and says 0.
     // `now`: when `numbers` were measured.
-    [[nodiscard]] double use(const OverheadNumbers& numbers, std::size_t cpus, MonotonicTime now);
+    [[nodiscard]] Use use(const OverheadNumbers& numbers, std::size_t cpus, MonotonicTime now);
 
 private:
     bool known_ = false;
-    Nanoseconds cost_{};
+    Nanoseconds processes_{};
+    Nanoseconds sampling_{};
     MonotonicTime at_{};
 };
 

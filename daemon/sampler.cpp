@@ -2,6 +2,10 @@
 #include "daemon/sampler.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "daemon/log.hpp"
 
 namespace perfvigil::daemon {
 namespace {
@@ -17,7 +21,8 @@ Sampler::Sampler(Parts parts)
     : parts_(parts),
       processes_({}, parts.listener),
       builder_(parts.source.events(), processes_, analyzer::KernelText(parts.host.text_ranges), parts.limits,
-               [this](std::unique_ptr<analyzer::Slice> slice) { deliver(std::move(slice)); }) {
+               [this](std::unique_ptr<analyzer::Slice> slice) { deliver(std::move(slice)); }),
+      overhead_(parts_.sample_cost) {
     if (!parts_.host.cpu_times.empty()) builder_.set_baseline_times(parts_.host.cpu_times.front().cpus);
 }
 
@@ -28,6 +33,13 @@ void Sampler::keep_captures(const config::CaptureOptions& options, DiskWriter& d
 Result<void> Sampler::run(const std::stop_token& stop) {
     stop_ = stop;
     const std::stop_callback on_stop(stop, [this] { wake_.raise(); });
+    if (parts_.session != nullptr) {
+        duplicates_ = parts_.session->counters().duplicate_samples;
+        control_.emplace(parts_.control, parts_.session->tuning(),
+                         captures_ ? RecordingControl::Captures::kKept : RecordingControl::Captures::kNone);
+    }
+    // What it took to get here is not the first slice's.
+    (void)cpu_budget_.use(overhead_.measure(parts_.board.symbol_child.load(), 0), 1, parts_.clock.monotonic());
     Result<void> outcome;
     while (!stop.stop_requested()) {
         const auto next = parts_.source.next_pump();
@@ -79,6 +91,7 @@ void Sampler::deliver(std::unique_ptr<analyzer::Slice> slice) {
         parcel.counters = parts_.session->counters();
         parcel.tuning = parts_.session->tuning();
     }
+    control(parcel);
     while (!parts_.queues.ready.try_push(std::move(parcel))) {
         if (parts_.session != nullptr) {
             // The kernel does not wait: the analyst is a minute behind, and this slice is what that costs.
@@ -91,10 +104,63 @@ void Sampler::deliver(std::unique_ptr<analyzer::Slice> slice) {
     }
 }
 
-void Sampler::retune(const collector::Tuning& tuning) {
+// What the slice lost and cost.
+SliceLoad Sampler::load_of(SliceParcel& parcel) {
+    const auto& slice = *parcel.slice;
+    SliceLoad load{.length = slice.end - slice.start,
+                   .cpus = parcel.cpus.size(),
+                   .lost_side_band = slice.lost_side_band,
+                   .in_force = parcel.tuning.value_or(collector::Tuning{})};
+    const auto& events = *parcel.events;
+    for (std::size_t i = 0; i < slice.totals.size() && i < events.size(); ++i) {
+        if (events[i].role != collector::EventRole::kSampling) continue;
+        load.samples += slice.totals[i].samples;
+        load.lost_samples += slice.totals[i].lost;
+    }
+    if (parcel.counters) {
+        const std::uint64_t duplicates = parcel.counters->duplicate_samples;
+        samples_taken_ += load.samples + load.lost_samples + (duplicates - std::exchange(duplicates_, duplicates));
+    }
+    parcel.overhead = overhead_.measure(parts_.board.symbol_child.load(), samples_taken_);
+    const auto use =
+        cpu_budget_.use(parcel.overhead, std::max<std::size_t>(parts_.host.cpus_online, 1), parts_.clock.monotonic());
+    load.processes = use.processes;
+    load.sampling = use.sampling;
+    parcel.cpu_use = use.all();
+    return load;
+}
+
+// What is done about it.
+void Sampler::control(SliceParcel& parcel) {
+    const SliceLoad load = load_of(parcel);
+    if (!control_) return;
+    for (auto& step : control_->judge(load)) {
+        const auto say = step.cause == Cause::kCalm ? log::info : log::warning;
+        say("recording changes", {{"what", kKnobNames[static_cast<std::size_t>(step.knob)]},
+                                  {"cause", kCauseNames[static_cast<std::size_t>(step.cause)]},
+                                  {"from", step.before},
+                                  {"to", step.after},
+                                  {"why", step.text}});
+        parcel.steps.push_back(std::move(step.text));
+    }
+    parcel.step_counts = control_->counts();
+    std::ranges::move(control_->degraded(), std::back_inserter(parcel.degraded));
+    obey();
+}
+
+void Sampler::obey() {
+    if (control_->tuning() != parts_.session->tuning()) parts_.session->retune(control_->tuning());
+    if (!captures_) return;
+    if (control_->keeps_captures())
+        captures_->resume();
+    else
+        captures_->pause();
+}
+
+void Sampler::configure(const collector::Tuning& tuning, double cpu_budget) {
     {
         const std::lock_guard lock(orders_mutex_);
-        orders_.tuning = tuning;
+        orders_.tuning.emplace(tuning, cpu_budget);
     }
     wake_.raise();
 }
@@ -110,7 +176,12 @@ void Sampler::take_orders() {
         const std::lock_guard lock(orders_mutex_);
         orders = std::exchange(orders_, {});
     }
-    if (orders.tuning && parts_.session != nullptr) parts_.session->retune(*orders.tuning);
+    if (orders.tuning && control_) {
+        const auto& [tuning, budget] = *orders.tuning;
+        control_->set_budget(budget);
+        if (tuning != std::exchange(parts_.configured, tuning)) control_->ask(tuning);
+        obey();
+    }
     if (orders.capture_limits && captures_) {
         captures_->set_limits(orders.capture_limits->first, orders.capture_limits->second);
     }

@@ -19,6 +19,8 @@
 #include "collector/stream.hpp"
 #include "daemon/board.hpp"
 #include "daemon/capture_rotation.hpp"
+#include "daemon/overhead.hpp"
+#include "daemon/recording_control.hpp"
 #include "daemon/slice_parcel.hpp"
 #include "daemon/spsc_queue.hpp"
 
@@ -43,6 +45,10 @@ public:
         SliceQueues& queues;
         Board& board;
         const Clock& clock;
+        // Of a session only.
+        ControlLimits control{};
+        collector::Tuning configured{};  // as the configuration says it; the session's may be less
+        collector::SampleCost sample_cost{};
     };
 
     explicit Sampler(Parts parts);
@@ -53,20 +59,24 @@ public:
     // Until `stop`, or until the source ends; then the last cut. The error of the source, if it had one.
     [[nodiscard]] Result<void> run(const std::stop_token& stop);
 
-    // Any thread; takes effect at the next drain.
-    void retune(const collector::Tuning& tuning);
+    // Any thread; takes effect at the next drain. Where the configuration's tuning is the same as before, what the loss
+    // loop and the budget made of it stays.
+    void configure(const collector::Tuning& tuning, double cpu_budget);
     void set_capture_limits(std::uint64_t file_bytes, Nanoseconds file_age);
     [[nodiscard]] std::string current_capture() const { return captures_ ? *captures_->current() : std::string(); }
 
 private:
     struct Orders {
-        std::optional<collector::Tuning> tuning;
+        std::optional<std::pair<collector::Tuning, double>> tuning;
         std::optional<std::pair<std::uint64_t, Nanoseconds>> capture_limits;
     };
 
     void on_record(const collector::OrderedRecord& record) override;
     void on_cut(const collector::Cut& cut) override;
     void deliver(std::unique_ptr<analyzer::Slice> slice);
+    void control(SliceParcel& parcel);
+    [[nodiscard]] SliceLoad load_of(SliceParcel& parcel);
+    void obey();
     void wait_until(MonotonicTime time);
     void take_orders();
 
@@ -77,6 +87,11 @@ private:
     std::shared_ptr<const std::vector<collector::EventInfo>> events_;
     std::stop_token stop_;
     WakeEvent wake_;
+    std::optional<RecordingControl> control_;  // from run() on, of a session
+    OverheadMeter overhead_;
+    CpuBudget cpu_budget_;
+    std::uint64_t samples_taken_ = 0;  // by the kernel for us, lost ones too: what sampling cost
+    std::uint64_t duplicates_ = 0;
     std::mutex orders_mutex_;
     Orders orders_;
     std::uint64_t dropped_slices_ = 0;

@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "analyzer/slice.hpp"
 #include "collector/degraded.hpp"
 #include "collector/event_table.hpp"
 #include "collector/recording_session.hpp"
+#include "daemon/metrics.hpp"
+#include "daemon/recording_control.hpp"
 
 namespace perfvigil::daemon {
 
@@ -24,6 +27,10 @@ struct SliceParcel {
     std::optional<collector::Tuning> tuning;             // absent in a replay
     std::uint64_t dropped_slices = 0;                    // so far: the analyst was too slow
     bool kernel_changed = false;                         // modules or BPF programs came or went
+    OverheadNumbers overhead{};                          // so far
+    double cpu_use = 0;                                  // share of the host's CPU time over this slice
+    std::vector<std::string> steps;                      // what the loss loop or the budget changed after it
+    StepCounts step_counts{};                            // so far
 };
 
 }  // namespace perfvigil::daemon

@@ -158,7 +158,7 @@ TEST_F(MetricsTest, EveryCounterOfTheSessionIsPublished) {
 
 TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
     DaemonNumbers numbers;
-    auto& [degraded, session, frequency, overhead, budgets, process, windows, store, drops, analysis] = numbers;
+    auto& [degraded, session, frequency, overhead, budgets, process, windows, store, drops, steps, analysis] = numbers;
     degraded = {{"no_pmu", "cycles: ENOENT", "none"}};
     frequency = 99;
     analysis = milliseconds(7);
@@ -173,6 +173,9 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
     profiles = 97, captures = 101, index = 103;
     auto& [slices_dropped, files_dropped, captures_dropped] = drops;
     slices_dropped = 107, files_dropped = 109, captures_dropped = 113;
+    for (std::size_t knob = 0; knob < kKnobs; ++knob) {
+        for (std::size_t cause = 0; cause < kCauses; ++cause) steps[knob][cause] = 10 * (knob + 1) + cause;
+    }
     metrics->set(numbers);
     add({cpu_slice(0, 100)});
 
@@ -183,6 +186,9 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
                         {"overhead_cpu_seconds_total", {{"where", "user"}}, 1.3},
                         {"overhead_cpu_seconds_total", {{"where", "kernel"}}, 1.7},
                         {"sample_cost_seconds", {{"source", "assumed"}}, 12e-6},
+                        {"recording_steps_total", {{"what", "sample_ring"}, {"cause", "loss"}}, 10},
+                        {"recording_steps_total", {{"what", "captures"}, {"cause", "budget"}}, 31},
+                        {"recording_steps_total", {{"what", "max_stack"}, {"cause", "calm"}}, 52},
                         {"budget_ratio", {{"resource", "cpu"}}, 0.5},
                         {"budget_ratio", {{"resource", "memory"}}, 0.5},
                         {"windows_total", {{"result", "stored"}}, 73},

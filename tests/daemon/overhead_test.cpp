@@ -60,12 +60,15 @@ TEST(Overhead, BudgetIsTheShareOfTheHostSinceTheLastLook) {
     const auto spent = [](int processes_ms, int sampling_ms) {
         return OverheadNumbers{.processes = milliseconds(processes_ms), .sampling = milliseconds(sampling_ms)};
     };
-    EXPECT_EQ(budget.use(spent(1000, 500), 2, at(100)), 0) << "nothing to compare with";
-    EXPECT_DOUBLE_EQ(budget.use(spent(1040, 560), 2, at(105)), 0.01);
-    EXPECT_DOUBLE_EQ(budget.use(spent(1040, 560), 2, at(110)), 0);
-    EXPECT_EQ(budget.use(spent(1050, 560), 2, at(110)), 0) << "no time has passed";
-    EXPECT_EQ(budget.use(spent(1060, 560), 0, at(115)), 0) << "no CPUs";
-    EXPECT_DOUBLE_EQ(budget.use(spent(1160, 560), 1, at(120)), 0.02);
+    EXPECT_EQ(budget.use(spent(1000, 500), 2, at(100)).all(), 0) << "nothing to compare with";
+    EXPECT_DOUBLE_EQ(budget.use(spent(1040, 560), 2, at(105)).all(), 0.01);
+    EXPECT_DOUBLE_EQ(budget.use(spent(1040, 560), 2, at(110)).all(), 0);
+    EXPECT_EQ(budget.use(spent(1050, 560), 2, at(110)).all(), 0) << "no time has passed";
+    EXPECT_EQ(budget.use(spent(1060, 560), 0, at(115)).all(), 0) << "no CPUs";
+    EXPECT_DOUBLE_EQ(budget.use(spent(1160, 560), 1, at(120)).all(), 0.02);
+    const auto parts = budget.use(spent(1260, 610), 1, at(130));
+    EXPECT_DOUBLE_EQ(parts.processes, 0.01);
+    EXPECT_DOUBLE_EQ(parts.sampling, 0.005);
 }
 
 }  // namespace

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <map>
+#include <memory>
 
 #include "collector/recording_session.hpp"
 #include "tests/support/client.hpp"
@@ -80,6 +83,48 @@ TEST(RecordingRetune, FromNinetyNineToNineHundredAndBack) {
         if (apart > 2 * period) missing += apart - period;
     }
     EXPECT_LE(missing, stolen + 0.07) << "more than 1 % of the time was not sampled";
+}
+
+// Every sample weighs the nominal period of its generation: across two changes of rate the weights must add up to the
+// CPU time that the load itself measured.
+TEST(RecordingRetune, WeightsStayRightAcrossChangesAgainstTheLoadsOwnClock) {
+    if (const std::string why = why_not_recordable(); !why.empty()) GTEST_SKIP() << why;
+    RecordingOptions options;
+    options.events = {{"cpu-clock", kTypeSoftware, kSwCpuClock}};
+    options.cpus = {CpuId{1}};
+    options.slice = 1s;
+    options.tuning.frequency = 499;
+    auto session = RecordingSession::open(options, system_clock());
+    ASSERT_TRUE(session) << session.error().message;
+    Recorded recorded;
+    std::unique_ptr<Client> load;
+    std::size_t step = 0;
+    record_for(**session, recorded, 8s, [&](std::chrono::nanoseconds elapsed) {
+        // The recording begins before the load and ends after it.
+        if (!load && elapsed > 300ms) {
+            load = std::make_unique<Client>("busy_load", std::vector<std::string>{"1", "60", "6.5"});
+        }
+        constexpr std::array kSteps{std::pair(1500ms, 3999U), std::pair(4000ms, 499U)};
+        if (step == kSteps.size() || elapsed < kSteps[step].first) return;
+        Tuning tuning = (*session)->tuning();
+        tuning.frequency = kSteps[step++].second;
+        (*session)->retune(tuning);
+    });
+    ASSERT_TRUE(load);
+    const double truth = Client::numbers(load->output()).at(0) / 1e9;
+    std::map<std::uint32_t, std::uint64_t> counts;
+    for (const SeenSample& sample : recorded.samples) {
+        if (sample.pid == load->pid()) ++counts[sample.generation];
+    }
+    ASSERT_EQ(counts.size(), 3U);
+    double weight = 0;
+    double variance = 0;
+    for (const auto& [generation, count] : counts) {
+        const double period = generation == 1 ? 250062e-9 : 2004008e-9;
+        weight += static_cast<double>(count) * period;
+        variance += static_cast<double>(count) * period * period;
+    }
+    EXPECT_NEAR(weight, truth, 3.29 * std::sqrt(variance) + 0.01 * truth + stolen_s(recorded, 1));
 }
 
 TEST(RecordingRetune, StaysWhenBothRingsDoNotFit) {
