@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The commands of perfvigil. Each adds itself to the command line and, when it was called, leaves the exit code:
 // 0 done (warnings included), 1 wrong usage, 2 nothing could be read or recorded, 3 a rule that was given is broken
-// (diff --fail-on). Output goes to stdout, everything said about it to stderr.
+// (diff --fail-on); doctor has its own (0 well, 1 degraded, 2 broken). Output goes to stdout, everything said about it
+// to stderr.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +30,7 @@ void add_diff(CLI::App& app, int& exit_code);
 void add_record(CLI::App& app, int& exit_code);
 void add_export(CLI::App& app, int& exit_code);
 void add_annotate(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
 
 // "perfvigil: <message>" on stderr; returns `code`.
 int complain(const Error& error, int code = kFailed);

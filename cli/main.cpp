@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
     add_record(app, exit_code);
     add_export(app, exit_code);
     add_annotate(app, exit_code);
+    add_doctor(app, exit_code);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -38,6 +38,9 @@ constexpr auto kOptions = std::to_array<std::string_view>({
     "CONFIG_PROVE_LOCKING",
     "CONFIG_SLUB_DEBUG_ON",
     "CONFIG_UBSAN",
+    "CONFIG_UNWINDER_FRAME_POINTER",
+    "CONFIG_UNWINDER_GUESS",
+    "CONFIG_UNWINDER_ORC",
 });
 
 constexpr std::size_t kMostBytes = 4U << 20;  // a configuration with everything named is 300 KiB

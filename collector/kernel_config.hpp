@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // How the running kernel was built, as far as it bears on what its profile means: options that instrument it for
-// debugging or harden it. Knows files and their form, not what an option costs.
+// debugging or harden it, and how it unwinds. Knows files and their form, not what an option costs.
 #pragma once
 
 #include <string>

@@ -18,6 +18,7 @@
 #include "daemon/api.hpp"
 #include "daemon/board.hpp"
 #include "daemon/disk_writer.hpp"
+#include "daemon/host_examination.hpp"
 #include "daemon/http_server.hpp"
 #include "daemon/log.hpp"
 #include "daemon/names.hpp"
@@ -113,6 +114,7 @@ private:
         board_.degraded.set("symbols", names_->symbolizer.degraded());
         if (source_.session == nullptr) return {};
         board_.degraded.set("session", source_.session->degraded());
+        board_.degraded.set("host", examine_host(options_, board_.degraded.of("session")));
         if (auto started = source_.session->start(); !started) return started;
         source_.host.cpu_times = source_.session->host().cpu_times;
         return {};
@@ -302,6 +304,9 @@ private:
         // The analyst reads its own copy; nobody else looks at options_ while they change.
         options_ = std::move(next);
         log::set_level(options_.log.level);
+        if (source_.session != nullptr) {
+            board_.degraded.set("host", examine_host(options_, board_.degraded.of("session")));
+        }
         sampler_->configure(options_.recording.tuning, options_.budget.cpu);
         sampler_->set_capture_limits(options_.captures.file_bytes, options_.captures.file_age);
         if (disk_ != nullptr) disk_->set_budget(options_.captures.bytes);

@@ -40,4 +40,10 @@ std::vector<collector::Degraded> DegradedSet::all() const {
     return all;
 }
 
+std::vector<collector::Degraded> DegradedSet::of(std::string_view origin) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_origin_.find(origin);
+    return found == by_origin_.end() ? std::vector<collector::Degraded>{} : found->second;
+}
+
 }  // namespace perfvigil::daemon

@@ -20,6 +20,7 @@ public:
     void clear(std::string_view origin) { set(origin, {}); }
 
     [[nodiscard]] std::vector<collector::Degraded> all() const;
+    [[nodiscard]] std::vector<collector::Degraded> of(std::string_view origin) const;
 
 private:
     mutable std::mutex mutex_;

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "analyzer/doctor/checks.hpp"
+#include "base/text.hpp"
+
+namespace perfvigil::analyzer::doctor {
+
+// kernel/events/core.c: cpu-clock is a timer of each CPU, which wakes it.
+Finding check_idle(const Facts& facts) {
+    Finding made{.check = "idle_wakeups"};
+    made.evidence = fmt::format("each idle CPU is woken {} times a second by cpu-clock", facts.frequency);
+    if (facts.idle_driver.empty() || facts.idle_driver == "none") {
+        made.evidence += "; there are no deep idle states here to disturb";
+    } else {
+        made.evidence += fmt::format(
+            "; deep idle states ({}) are reached less often, which shows in power, not in time", facts.idle_driver);
+    }
+    return made;
+}
+
+// account_freq_event_nohz() of kernel/events/core.c: one event in frequency mode turns the tick on again on every CPU.
+Finding check_isolation(const Facts& facts) {
+    Finding made{.check = "nohz_full"};
+    if (facts.nohz_full.empty()) {
+        made.evidence = facts.isolated.empty() ? "no CPU is tickless or isolated"
+                                               : "no CPU is tickless; isolated: " + facts.isolated;
+        return made;
+    }
+    made.verdict = Verdict::kDegraded;
+    made.evidence = fmt::format(
+        "CPUs {} are tickless (nohz_full): cycles sampled by frequency turn the tick of all CPUs "
+        "on again",
+        facts.nohz_full);
+    made.remedy =
+        "recording.events: [cpu-clock] leaves the tick off; recording.cpus: except-isolated (the default) "
+        "leaves those CPUs out";
+    made.reason = "nohz_full";
+    return made;
+}
+
+Finding check_time(const Facts& facts) {
+    Finding made{.check = "clock"};
+    if (facts.clock_source.empty()) {
+        made.verdict = Verdict::kUnknown;
+        made.evidence = "the clock source cannot be read";
+        return made;
+    }
+    made.evidence = "clock source " + facts.clock_source;
+    constexpr std::array<std::string_view, 4> kSlow{"hpet", "acpi_pm", "jiffies", "refined-jiffies"};
+    if (std::ranges::find(kSlow, facts.clock_source) != kSlow.end()) {
+        made.verdict = Verdict::kDegraded;
+        made.evidence += ": reading it is slow, and each sample reads it";
+        made.remedy = "find out why the kernel gave up the processor's own counter (dmesg | grep -i clocksource)";
+        made.reason = "slow_clock";
+        return made;
+    }
+    if (!facts.clock_synchronized) return made;
+    made.evidence += *facts.clock_synchronized
+                         ? ", wall time is synchronized"
+                         : ", wall time is not synchronized: windows of different hosts may not match";
+    return made;
+}
+
+Finding check_disk(const Facts& facts) {
+    Finding made{.check = "disk"};
+    const auto worse = [&](Verdict verdict, const std::string& remedy) {
+        made.verdict = std::max(made.verdict, verdict);
+        made.remedy += (made.remedy.empty() ? "" : "; ") + remedy;
+        made.reason = "disk";
+    };
+    for (const auto& folder : facts.folders) {
+        if (!made.evidence.empty()) made.evidence += "; ";
+        made.evidence += fmt::format("{} {}", folder.key, folder.path);
+        if (!folder.trouble.empty()) {
+            made.evidence += " cannot be written: " + folder.trouble;
+            worse(Verdict::kDegraded, "make " + folder.path + " writable for perfvigild");
+            continue;
+        }
+        if (!folder.free) continue;
+        made.evidence += fmt::format(" may hold {}, holds {}, {} are free", human_bytes(folder.limit),
+                                     human_bytes(folder.used), human_bytes(*folder.free));
+        if (folder.used + *folder.free < folder.limit) {
+            worse(Verdict::kDegraded, fmt::format("free space, or lower the limit of {}", folder.key));
+        }
+        if (folder.file_system == "tmpfs" || folder.file_system == "ramfs") {
+            made.evidence += " (in memory)";
+            worse(Verdict::kDegraded, "put " + folder.key + " on a disk: it is lost at the next boot");
+        }
+    }
+    if (facts.folders.empty()) {
+        made.verdict = Verdict::kUnknown;
+        made.evidence = "not looked at";
+    }
+    return made;
+}
+
+Finding check_daemon(const Facts& facts) {
+    Finding made{.check = "daemon"};
+    if (!facts.daemon) {
+        made.verdict = Verdict::kUnknown;
+        made.evidence = facts.no_daemon.empty() ? "not asked" : "none answers: " + facts.no_daemon;
+        return made;
+    }
+    made.evidence = "perfvigild " + facts.daemon->version + " runs";
+    if (facts.daemon->degraded.empty()) return made;
+    made.verdict = Verdict::kDegraded;
+    std::string reasons;
+    for (const auto& one : facts.daemon->degraded) reasons += (reasons.empty() ? "" : ", ") + one.reason;
+    made.evidence += " and is degraded: " + reasons;
+    made.remedy = "perfvigil status says what follows from each, and the way out";
+    made.reason = "daemon_degraded";
+    return made;
+}
+
+}  // namespace perfvigil::analyzer::doctor
