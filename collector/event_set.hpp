@@ -66,6 +66,9 @@ public:
         std::uint64_t lost = 0;
     };
     [[nodiscard]] Traffic& traffic(RingKind kind) { return traffic_[static_cast<std::size_t>(kind)]; }
+    // Whether anything ever came out of the sample ring, for the caller to note.
+    [[nodiscard]] bool has_sampled() const { return has_sampled_; }
+    void note_samples() { has_sampled_ = true; }
 
 private:
     friend class EventSet;
@@ -80,6 +83,7 @@ private:
     std::vector<Place> places_;
     std::vector<Counter> last_;
     std::array<Traffic, 2> traffic_{};
+    bool has_sampled_ = false;
 };
 
 class EventSet {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "collector/silent_events.hpp"
+
 namespace perfvigil::collector {
 namespace {
 
@@ -149,6 +151,7 @@ bool RecordingLoop::drain_ring(CpuRings& rings, RingKind kind, std::uint32_t gen
     }
     ring.release();
     rings.traffic(kind).drained += records;
+    if (kind == RingKind::kSamples && records > 0) rings.note_samples();
     fill_ = std::max(fill_, static_cast<double>(bytes) / static_cast<double>(capacity));
     return complete;
 }
@@ -163,6 +166,7 @@ RecordingLoop::PendingCut RecordingLoop::begin_cut(const SliceClock::Due& due) {
     begun.switches = next_ != nullptr;
     read_counters(*current_, begun);
     if (next_) read_counters(*next_, begun);
+    prove_delivery();
     begun.cut.cpu_times = parts_.kernel.cpu_times();
     // Without PERF_FORMAT_LOST the rings' own records must do.
     const std::uint64_t from_records = std::exchange(side_band_lost_since_cut_, 0);
@@ -195,6 +199,13 @@ void RecordingLoop::read_counters(EventSet& set, PendingCut& cut) {
     }
     // A CPU that went offline and came back between two looks has lost its events for good; enabled time shows it.
     for (CpuRings* rings : silent) cpu_gone(*rings);
+}
+
+// What is said of silent events is as of the last cut: a counter may come and go.
+void RecordingLoop::prove_delivery() {
+    auto silent = silent_events(*current_, parts_.table);
+    if (silent) return note(std::move(*silent));
+    std::erase_if(parts_.degraded, [](const Degraded& entry) { return entry.reason == "event_silent"; });
 }
 
 void RecordingLoop::complete_cut(const PendingCut& done, RecordSink& sink) {

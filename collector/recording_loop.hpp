@@ -66,6 +66,7 @@ private:
     void read_counters(EventSet& set, PendingCut& cut);
     void complete_cut(const PendingCut& done, RecordSink& sink);
     void skip_stuck_rings();
+    void prove_delivery();
     void push_reads(CpuRings& rings, std::uint32_t generation);
     [[nodiscard]] Bytes encode_read(const OpenInstance& instance, const Counter& counter);
     void schedule(MonotonicTime now);

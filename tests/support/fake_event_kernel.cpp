@@ -28,7 +28,9 @@ public:
     std::optional<Counter> read(std::size_t event, std::size_t thread) override {
         const EventId id = ring_->ids.at(event * ring_->request.threads.size() + thread);
         const auto enabled = static_cast<std::uint64_t>(enabled_time().count());
-        return Counter{id, ring_->value, enabled, enabled, ring_->lost};
+        const std::uint64_t counted = ring_->value != 0 ? ring_->value : enabled;
+        if (ring_->never_runs) return Counter{id, 0, enabled, 0, ring_->lost};
+        return Counter{id, ring_->silent.contains(event) ? 0 : counted, enabled, enabled, ring_->lost};
     }
     Bytes next() override {
         if (ring_->stuck || ring_->records.empty()) return {};

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,9 @@ public:
         bool stuck = false;  // next() yields nothing whatever is in it
         int skipped = 0;
         std::uint64_t lost = 0;
-        std::uint64_t value = 0;
+        std::uint64_t value = 0;         // of its counters; 0: they count nanoseconds
+        std::set<std::size_t> silent{};  // positions of events that count nothing
+        bool never_runs = false;         // enabled, and never given a counter
         MonotonicTime enabled_at{};
         Nanoseconds enabled_before{};
         Nanoseconds frozen_at{-1};  // enabled time that no longer grows (the CPU went away)
