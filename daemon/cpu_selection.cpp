@@ -31,6 +31,14 @@ Result<HostCpus> read_host_cpus() {
                     .nohz_full = optional_list("/sys/devices/system/cpu/nohz_full")};
 }
 
+std::vector<collector::EventSpec> events_that_keep_ticks_off(std::vector<collector::EventSpec> events,
+                                                             const HostCpus& host) {
+    const auto by_timer = [](const collector::EventSpec& event) { return event.type == collector::kTypeSoftware; };
+    if (host.nohz_full.empty() || std::ranges::none_of(events, by_timer)) return events;
+    std::erase_if(events, [&](const auto& event) { return !by_timer(event); });
+    return events;
+}
+
 Result<std::vector<CpuId>> select_cpus(const config::CpuSelection& selection, const HostCpus& host) {
     using Kind = config::CpuSelection::Kind;
     std::vector<CpuId> chosen;

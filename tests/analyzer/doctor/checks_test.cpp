@@ -238,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(
     Host, DoctorCase,
     testing::Values(
         Case{"Tickless", "nohz_full", Verdict::kDegraded, [](Facts& f) { f.nohz_full = "2-7"; },
-             "CPUs 2-7 are tickless", "cpu-clock", "nohz_full"},
+             "CPUs 2-7 are tickless", "perfvigil record -e cycles", "nohz_full"},
         Case{"Isolated", "nohz_full", Verdict::kOk, [](Facts& f) { f.isolated = "3"; }, "isolated: 3"},
         Case{"NoIdleStates", "idle_wakeups", Verdict::kOk, [](Facts& f) { f.idle_driver = ""; }, "no deep idle states"},
         Case{"SlowClock", "clock", Verdict::kDegraded, [](Facts& f) { f.clock_source = "hpet"; }, "slow", "dmesg",
