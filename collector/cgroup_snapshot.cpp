@@ -21,7 +21,7 @@ bool lists(std::string_view options, std::string_view option) {
 
 }  // namespace
 
-std::optional<CgroupMount> find_cgroup_mount(std::string_view mountinfo) {
+std::optional<CgroupMount> find_cgroup_mount(std::string_view mountinfo, std::string_view controller) {
     // proc(5): id parent major:minor root mount_point options [optional...] - type source super_options
     std::optional<CgroupMount> unified;
     while (!mountinfo.empty()) {
@@ -30,7 +30,7 @@ std::optional<CgroupMount> find_cgroup_mount(std::string_view mountinfo) {
         while (dash < line.size() && line[dash] != "-") ++dash;
         if (dash + 3 >= line.size()) continue;
         CgroupMount mount{std::string(line[4]), std::string(line[3])};
-        if (line[dash + 1] == "cgroup" && lists(line[dash + 3], "perf_event")) return mount;
+        if (line[dash + 1] == "cgroup" && lists(line[dash + 3], controller)) return mount;
         if (line[dash + 1] == "cgroup2" && !unified) unified = std::move(mount);
     }
     return unified;

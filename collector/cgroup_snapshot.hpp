@@ -18,8 +18,9 @@ struct CgroupMount {
     std::string root;  // what of the hierarchy is mounted there; "/" outside containers
 };
 
-// From the text of /proc/self/mountinfo; nullopt where no suitable hierarchy is mounted.
-[[nodiscard]] std::optional<CgroupMount> find_cgroup_mount(std::string_view mountinfo);
+// From the text of /proc/self/mountinfo: the hierarchy of `controller`; nullopt where none that suits is mounted.
+[[nodiscard]] std::optional<CgroupMount> find_cgroup_mount(std::string_view mountinfo,
+                                                           std::string_view controller = "perf_event");
 
 // Calls `visit` with the id (the inode of its folder) and the path in the hierarchy ("/", "/system.slice/x.service") of
 // each cgroup, parents first, at most `limit`. Returns how many were visited.

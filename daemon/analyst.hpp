@@ -18,6 +18,7 @@
 
 #include "analyzer/profile/builder.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
+#include "collector/cgroup_throttling.hpp"
 #include "collector/host_facts.hpp"
 #include "config/options.hpp"
 #include "daemon/board.hpp"
@@ -75,6 +76,7 @@ private:
     };
 
     void take(SliceParcel parcel);
+    [[nodiscard]] std::vector<ThrottledUnit> throttled_units();
     void note_changes(const SliceParcel& parcel);
     void begin_builder(const SliceParcel& parcel);
     void close_window(bool early);
@@ -99,6 +101,7 @@ private:
     std::shared_ptr<const std::vector<collector::EventInfo>> events_;
     std::unique_ptr<analyzer::ProfileBuilder> builder_;
     std::deque<Waiting> waiting_;
+    collector::CgroupThrottling throttling_;
     std::vector<std::string> notes_;     // of the open window
     std::vector<std::string> warnings_;  // …
     std::vector<collector::Degraded> session_degraded_;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "analyzer/kernel_accounts.hpp"
 #include "base/text.hpp"
 #include "daemon/hotspot_identity.hpp"
 #include "daemon/metrics_state.hpp"
@@ -69,6 +70,7 @@ Metrics::State::State(MetricsOptions given)
       functions_by_cycles(options.functions),
       dsos(options.dsos),
       units(options.units),
+      throttled_units(options.units),
       function_names(function_identity),
       dso_names(dso_identity),
       unit_names(unit_identity) {}
@@ -120,6 +122,7 @@ void Metrics::State::add_cpus(const analyzer::Slice& slice) {
         sums.in_last_slice = true;
         sums.busy = analyzer::busy_of(cpu);
         sums.effective_hertz = analyzer::effective_hertz(cpu);
+        sums.disagreement = analyzer::busy_disagreement(cpu);
         analyzer::accumulate(host, cpu);
     }
     ticks_due += host.ticks_due;
@@ -201,14 +204,21 @@ Metrics::Metrics(MetricsOptions options) : state_(std::make_unique<State>(std::m
 Metrics::~Metrics() = default;
 
 void Metrics::add_slice(const analyzer::Slice& slice, const analyzer::SliceHotspots& hotspots,
-                        const std::vector<EventInfo>& events, MonotonicTime newest_served) {
+                        const std::vector<EventInfo>& events, MonotonicTime newest_served,
+                        const std::vector<ThrottledUnit>& throttled) {
     State& state = *state_;
     const Nanoseconds passed = state.slices == 0 ? Nanoseconds{} : slice.end - state.last_end;
     state.add_events(slice, events);
     state.add_cpus(slice);
     state.add_hotspots(hotspots, kept_after(passed, kUnresolvedHalfLife));
     state.add_broken_stacks(slice, kept_after(passed, kBrokenHalfLife));
-    for (HotspotFamily* family : {&state.functions, &state.functions_by_cycles, &state.dsos, &state.units}) {
+    for (const auto& row : throttled) {
+        state.throttled_units.add(state.unit_names.of(row.unit), 0, row.throttled_periods,
+                                  static_cast<std::uint64_t>(std::max<std::int64_t>(row.throttled.count(), 0)));
+    }
+    state.units_throttled |= !throttled.empty();
+    for (HotspotFamily* family :
+         {&state.functions, &state.functions_by_cycles, &state.dsos, &state.units, &state.throttled_units}) {
         family->close_slice(slice.end, newest_served);
     }
     ++state.slices;

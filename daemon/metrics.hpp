@@ -62,6 +62,13 @@ struct ProcessNumbers {
 };
 [[nodiscard]] ProcessNumbers read_process_numbers();
 
+// A unit that its own CPU limit kept from running, during one slice (collector/cgroup_throttling.hpp).
+struct ThrottledUnit {
+    std::string unit;  // as profiles name it, else the cgroup's path
+    std::uint64_t throttled_periods = 0;
+    Nanoseconds throttled{};
+};
+
 // Windows by what became of them; cumulative.
 struct WindowCounters {
     std::uint64_t stored = 0;
@@ -105,10 +112,11 @@ public:
     Metrics(const Metrics&) = delete;
     Metrics& operator=(const Metrics&) = delete;
 
-    // `newest_served`: end of the newest slice whose exposition went to at least one
+    // `throttled`: during this slice. `newest_served`: end of the newest slice whose exposition went to at least one
     // scraper (new series wait for it, see HotspotFamily); MetricsShelf knows it.
     void add_slice(const analyzer::Slice& slice, const analyzer::SliceHotspots& hotspots,
-                   const std::vector<collector::EventInfo>& events, MonotonicTime newest_served);
+                   const std::vector<collector::EventInfo>& events, MonotonicTime newest_served,
+                   const std::vector<ThrottledUnit>& throttled = {});
 
     // Replaces what was set before; counters in it are cumulative and never fall.
     void set(DaemonNumbers numbers);

@@ -52,8 +52,9 @@ struct CpuSums {
     HighMark stolen;
     HighMark unexplained;
     bool in_last_slice = false;
-    analyzer::Busy busy;         // of the last slice
-    double effective_hertz = 0;  // of the last slice, 0: absent
+    analyzer::Busy busy;                   // of the last slice
+    double effective_hertz = 0;            // of the last slice, 0: absent
+    std::optional<double> disagreement{};  // with /proc/stat, in the last slice
 
     [[nodiscard]] std::int64_t shown(std::size_t mode) const {
         switch (static_cast<CpuMode>(mode)) {
@@ -113,6 +114,7 @@ struct Metrics::State {
     analyzer::CpuSlice host;  // sum of the last slice's CPUs
     analyzer::ClockLedger ledger;
     double ticks_due = 0;
+    bool units_throttled = false;  // some unit has a limit
     bool cycles_recorded = false;
     std::uint64_t cycles_counted = 0;
     std::uint64_t cycles_sampled = 0;
@@ -121,6 +123,7 @@ struct Metrics::State {
     HotspotFamily functions_by_cycles;
     HotspotFamily dsos;
     HotspotFamily units;
+    HotspotFamily throttled_units;
     IdentityCache function_names;
     IdentityCache dso_names;
     IdentityCache unit_names;

@@ -5,6 +5,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -207,6 +208,19 @@ std::vector<CpuRow> cpu_rows(const State& state) {
     return rows;
 }
 
+void write_kernel_accounts(Page& page, const State& state, bool each) {
+    page.gauge(
+        "cpu_busy_disagreement_ratio",
+        "How far busy by /proc/stat lay outside the interval of cpu_busy_ratio in the last slice; 0: they agree.");
+    std::optional<double> furthest;
+    for (const auto& [number, sums] : state.cpus) {
+        if (!sums.in_last_slice || !sums.disagreement) continue;
+        if (each) page.add(labels("cpu", std::to_string(number)), *sums.disagreement);
+        if (std::abs(*sums.disagreement) >= std::abs(furthest.value_or(0))) furthest = sums.disagreement;
+    }
+    if (!each && furthest) page.add(labels("cpu", "max"), *furthest);
+}
+
 void write_cpus(Page& page, const State& state) {
     const bool each = state.cpus.size() <= state.options.max_cpus;
     const analyzer::Busy host = analyzer::busy_of(state.host);
@@ -222,6 +236,8 @@ void write_cpus(Page& page, const State& state) {
     for (const CpuRow& row : rows) {
         if (row.effective_hertz > 0) page.add(labels("cpu", row.name), row.effective_hertz);
     }
+
+    write_kernel_accounts(page, state, each);
 
     page.counter("cpu_seconds_total", "CPU time by what the CPU was doing; unknown: lost, throttled or unexplained.");
     const auto modes = [&](const std::string& name, auto&& time_of) {
@@ -269,7 +285,10 @@ void write_hotspots(Page& page, const State& state) {
     write_family(page, state.dsos, kNsPerSecond, [](std::string_view name) { return labels("dso", name); });
     page.counter("unit_cpu_seconds_total",
                  "CPU time of a systemd unit, by clock samples, idle excluded. The series add up to all of it.");
-    write_family(page, state.units, kNsPerSecond, [](std::string_view name) { return labels("unit", name); });
+    const auto of_unit = [](std::string_view name) { return labels("unit", name); };
+    write_family(page, state.units, kNsPerSecond, of_unit);
+    page.counter("unit_throttled_seconds_total", "Time that a unit's own CPU limit kept it from running (cpu.stat).");
+    if (state.units_throttled) write_family(page, state.throttled_units, kNsPerSecond, of_unit);
 }
 
 void write_quality(Page& page, const State& state) {

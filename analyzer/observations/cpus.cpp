@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// cpus_saturated, cpus_uneven, softirq_on_one_cpu, cpu_stolen: how the load lay on the CPUs.
+// cpus_saturated, cpus_uneven, softirq_on_one_cpu, cpu_stolen, busy_disagrees: how the load lay on the
+// CPUs, and what the kernel's own accounting says of it.
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "analyzer/kernel_accounts.hpp"
 #include "analyzer/observations/host_state.hpp"
 #include "analyzer/observations/phrases.hpp"
 #include "analyzer/observations/rules.hpp"
@@ -24,6 +26,8 @@ constexpr double kMostSoftirq = 0.8;
 constexpr double kMuchSoftirq = 0.3;
 // A twentieth of the time gone is more than any ledger's error.
 constexpr double kStolen = 0.05;
+// Beyond both errors.
+constexpr double kDisagreement = 0.05;
 
 // CPUs whose busy says something about the whole CPU. Where T was estimated from samples, the recording may have
 // followed a few tasks: then only idle samples prove otherwise.
@@ -151,6 +155,34 @@ void judge_steal(const Profile& profile, Observations& found) {
                      .remedy = "Compare with a time of less steal, or give the machine CPUs of its own."});
 }
 
+void judge_disagreement(const std::vector<const ProfileCpu*>& cpus, Observations& found) {
+    const ProfileCpu* furthest = nullptr;
+    double by = 0;
+    for (const auto* cpu : cpus) {
+        const double now = busy_disagreement(cpu->sum).value_or(0);
+        if (std::abs(now) <= std::abs(by)) continue;
+        by = now;
+        furthest = cpu;
+    }
+    if (furthest == nullptr || std::abs(by) < kDisagreement) return;
+    const double stat = busy_by_proc_stat(furthest->sum).value_or(0);
+    found.push_back({.id = "busy_disagrees",
+                     .severity = Severity::kNotice,
+                     .at_least = std::abs(by),
+                     .figures = {{"busy", name_of(*furthest), furthest->busy.ratio},
+                                 {"busy_by_proc_stat", name_of(*furthest), stat},
+                                 {"outside", name_of(*furthest), by}},
+                     .evidence = fmt::format("CPU {} was {} busy by samples ({} to {}) and {} by /proc/stat.",
+                                             furthest->sum.cpu.value, percent(furthest->busy.ratio),
+                                             percent(furthest->busy.interval.low),
+                                             percent(furthest->busy.interval.high), percent(stat)),
+                     .meaning = "One of the two is wrong. Kernels that account by ticks miss what runs between ticks; "
+                                "samples miss what runs with timers off, and where a hypervisor takes the CPU away.",
+                     .remedy =
+                         "Compare with the coverage and the ledger of that CPU, and with a load whose CPU time is "
+                         "known."});
+}
+
 }  // namespace
 
 void judge_cpus(const Tally& tally, Observations& found) {
@@ -159,6 +191,7 @@ void judge_cpus(const Tally& tally, Observations& found) {
     judge_imbalance(cpus, found);
     judge_softirq(cpus, found);
     judge_steal(tally.profile(), found);
+    judge_disagreement(cpus, found);
 }
 
 }  // namespace perfvigil::analyzer

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyzer/hot_functions.hpp"
+#include "analyzer/kernel_accounts.hpp"
 #include "analyzer/report/observations.hpp"
 #include "base/text.hpp"
 #include "base/time_text.hpp"
@@ -36,6 +37,7 @@ json::object cpu_object(const ProfileCpu& cpu) {
     } else {
         for (const auto* key : {"busy", "busy_low", "busy_high", "coverage"}) object[key] = nullptr;
     }
+    if (const auto stat = busy_by_proc_stat(sum)) object["busy_by_proc_stat"] = *stat;
     const double hertz = effective_hertz(sum);
     object["effective_hertz"] = hertz > 0 ? json::value(hertz) : json::value(nullptr);
     return object;

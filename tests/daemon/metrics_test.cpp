@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/kernel_accounts.hpp"
 #include "tests/support/exposition.hpp"
 #include "tests/support/paths.hpp"
 
@@ -93,7 +94,7 @@ protected:
         slice.end += seconds(5);
         slice.wall_end += seconds(5);
         slice.cpus = std::move(cpus);
-        metrics->add_slice(slice, hotspots, events, MonotonicTime::min());
+        metrics->add_slice(slice, hotspots, events, MonotonicTime::min(), stopped_units);
     }
     Exposition exposition() {
         auto parsed = test::parse_exposition(metrics->exposition());
@@ -108,6 +109,7 @@ protected:
     }
 
     analyzer::Slice slice;
+    std::vector<ThrottledUnit> stopped_units;
     std::vector<EventInfo> events = usual_events();
     std::unique_ptr<Metrics> metrics = std::make_unique<Metrics>(MetricsOptions{.version = "1.2.3", .revision = "abc"});
 };
@@ -131,6 +133,15 @@ void expect_values(const Exposition& exposition, const std::vector<std::tuple<st
         ASSERT_TRUE(found) << shown << " is not published";
         EXPECT_DOUBLE_EQ(*found, value) << shown;
     }
+}
+
+TEST_F(MetricsTest, ThrottledUnitsAreCountedUnderTheirNames) {
+    stopped_units = {{"db.service", 10, seconds(2)}, {"user@1000.service", 5, seconds(1)}};
+    for (int i = 0; i < 10; ++i) add({cpu_slice(0, 100)});
+    const Exposition now = exposition();
+    EXPECT_DOUBLE_EQ(now.sum("perfvigil_unit_throttled_seconds_total"), 30);
+    EXPECT_GT(now.value("perfvigil_unit_throttled_seconds_total", {{"unit", "db.service"}}).value_or(0), 10);
+    EXPECT_GT(now.value("perfvigil_unit_throttled_seconds_total", {{"unit", "user@.service"}}).value_or(0), 5);
 }
 
 // --- no plain counter stays unpublished: the bindings below stop compiling when a field is added --------------------
@@ -246,12 +257,15 @@ TEST_F(MetricsTest, EveryNumberOfASliceIsPublished) {
     enabled = seconds(5), due = 495, samples = 260, idle_samples = 100;
     mode_time = {seconds(1), milliseconds(300), milliseconds(200), milliseconds(1000)};
     irq_in_idle = milliseconds(50), lost = 9, lost_time = milliseconds(90), throttled = milliseconds(60);
-    times.idle = 2'500'000'000, times.steal = 400'000'000;
+    times.idle = 2'500'000'000, times.steal = 400'000'000, times.user = 2'100'000'000;
     counted = 6'000'000'000, sampled = 5'000'000'000;
     add({numbers});
     const Exposition now = exposition();
     // 5 s = 1.45 busy + 1 idle + 0.05 irq + 0.09 lost + 0.06 throttled + 1.5 unsampled + 0.4 stolen + 0.45
-    expect_values(now, {{"late_records_total", {}, 3},
+    const double disagreement = analyzer::busy_disagreement(numbers).value();
+    EXPECT_GT(disagreement, 0) << "42 % by /proc/stat, 32 % by samples";
+    expect_values(now, {{"cpu_busy_disagreement_ratio", {{"cpu", "0"}}, disagreement},
+                        {"late_records_total", {}, 3},
                         {"lost_records_total", {{"kind", "side_band"}}, 5},
                         {"cut_frames_total", {}, 7},
                         {"slices_total", {}, 1},
@@ -493,6 +507,8 @@ TEST_F(MetricsTest, TheManualKnowsEverySeries) {
     auto cpu = cpu_slice(0, 495);
     cpu.cycles_recorded = true;
     cpu.cycles_counted = 1'000'000'000;
+    cpu.times.user = static_cast<std::uint64_t>(cpu.enabled.count());
+    stopped_units = {{"a.service", 3, milliseconds(40)}};
     auto unknown = row("[unknown]", "/bin/a", "", 1);
     unknown.reason = UnknownReason::kNoFile;
     const auto dso = make_dso(1, collector::DsoKind::kFile, "/bin/app");

@@ -47,6 +47,22 @@ TEST(CpusSaturated, ARecordingOfOneProgramIsNotAFullCpu) {
     EXPECT_TRUE(p.fires("cpus_saturated")) << "idle samples show that whole CPUs were recorded";
 }
 
+TEST(BusyDisagrees, WhereProcStatLiesOutsideTheInterval) {
+    ObservedProfile p;
+    auto& cpu = p.cpu(500);
+    cpu.sum.times_known = true;
+    const auto all = static_cast<std::uint64_t>(cpu.sum.enabled.count());
+    cpu.sum.times.user = all / 2;
+    cpu.sum.times.idle = all - all / 2;
+    EXPECT_FALSE(p.fires("busy_disagrees"));
+    cpu.sum.times.user = all * 7 / 10;
+    cpu.sum.times.idle = all - cpu.sum.times.user;
+    const auto found = p.find("busy_disagrees");
+    EXPECT_EQ(found.severity, Severity::kNotice);
+    EXPECT_THAT(found.evidence, HasSubstr("CPU 0 was 50 % busy by samples"));
+    EXPECT_THAT(found.evidence, HasSubstr("70 % by /proc/stat"));
+}
+
 TEST(CpusUneven, OneFullCpuBesideEmptyOnes) {
     ObservedProfile p;
     p.cpu(50);
