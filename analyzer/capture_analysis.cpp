@@ -59,23 +59,24 @@ private:
 };
 
 // What a range in percent is of.
-Result<std::optional<SampleSpan>> span_of(const collector::CaptureReader& reader, const SampleSelection& selection) {
-    if (!selection.time || selection.time->unit != TimeRange::Unit::kPercent) return std::nullopt;
+Result<std::optional<SampleSpan>> span_of(const collector::CaptureReader& reader, const CaptureOptions& options) {
+    const auto& time = options.samples.time;
+    if (!time || time->unit != TimeRange::Unit::kPercent) return std::nullopt;
     if (const auto& times = reader.sample_times()) return SampleSpan{times->first, times->last};
-    if (reader.streamed()) {
-        return fail(ErrorCode::kUnsupported,
-                    reader.name() +
-                        ": a time range in percent needs the capture's end before its start; give it in "
-                        "seconds, or read the capture from a file");
-    }
+    if (options.first_pass) return options.first_pass();
+    if (reader.streamed()) return fail(ErrorCode::kUnsupported, reader.name() + ": " + std::string(kReadOnlyOnce));
     auto first_pass = collector::CaptureReader::open(reader.name());
     if (!first_pass) return fail(std::move(first_pass.error()));
-    SpanSink sink((*first_pass)->events());
-    if (auto finished = (*first_pass)->finish(sink); !finished) return fail(std::move(finished.error()));
-    return sink.span;
+    return sample_span(**first_pass);
 }
 
 }  // namespace
+
+Result<std::optional<SampleSpan>> sample_span(collector::CaptureReader& reader) {
+    SpanSink sink(reader.events());
+    if (auto finished = reader.finish(sink); !finished) return fail(std::move(finished.error()));
+    return sink.span;
+}
 
 CaptureAnalysis::CaptureAnalysis(collector::CaptureReader& reader, const CaptureOptions& options, const Clock& clock)
     : reader_(reader),
@@ -90,7 +91,7 @@ CaptureAnalysis::CaptureAnalysis(collector::CaptureReader& reader, const Capture
 Result<std::unique_ptr<CaptureAnalysis>> CaptureAnalysis::prepare(collector::CaptureReader& reader,
                                                                   const CaptureOptions& options, const Clock& clock) {
     if (auto usable = check(options.symbols); !usable) return fail(std::move(usable.error()));
-    auto span = span_of(reader, options.samples);
+    auto span = span_of(reader, options);
     if (!span) return fail(std::move(span.error()));
     std::unique_ptr<CaptureAnalysis> made(new CaptureAnalysis(reader, options, clock));
     made->analysis_.select(options.samples, *span);

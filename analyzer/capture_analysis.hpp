@@ -26,7 +26,13 @@ struct CaptureOptions {
     // profile, unless they are wanted apart.
     bool split_hybrid = false;
     Nanoseconds moment{};  // LoadOptions::moment
+    // When the capture's first and last sample were taken, by reading it once more: for a range in percent of one whose
+    // header does not say. Absent: it is opened by its name.
+    std::function<Result<std::optional<SampleSpan>>()> first_pass{};
 };
+
+// By reading to the end; nullopt: no sample says when it was taken.
+[[nodiscard]] Result<std::optional<SampleSpan>> sample_span(collector::CaptureReader& reader);
 
 // The same in steps, for those who look at slices as they go by and at the symbol sources afterwards.
 class CaptureAnalysis {

@@ -45,14 +45,17 @@ Busy busy_of(const CpuSlice& cpu, double z) {
     const double n = cpu.ticks_due;
     if (!cpu.clock_recorded || !(n > 0)) return busy;
     const auto written = static_cast<double>(cpu.samples);
-    const auto lost = static_cast<double>(cpu.lost);
+    // Nobody knows what ran while the clock was throttled: its ticks were due all the same and are as good as lost.
+    const double throttled =
+        cpu.enabled.count() > 0 ? n * std::clamp(to_seconds(cpu.throttled) / to_seconds(cpu.enabled), 0.0, 1.0) : 0;
+    const double lost = std::min(n, static_cast<double>(cpu.lost) + throttled);
     const double k = static_cast<double>(cpu.samples - std::min(cpu.samples, cpu.idle_samples));
     busy.known = true;
     busy.coverage = written / n;
     busy.interval = {wilson(std::min(k, n), n, z).low, wilson(std::min(n, k + lost), n, z).high};
     if (cpu.samples > 0) {
         busy.ratio = std::min(1.0, k / n * (written + lost) / written);
-    } else if (cpu.lost > 0) {
+    } else if (lost > 0) {
         busy.ratio = (busy.interval.low + busy.interval.high) / 2;
     }
     return busy;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/observations/coverage.hpp"
 #include "analyzer/observations/rules.hpp"
 
 namespace perfvigil::analyzer {
@@ -21,6 +22,7 @@ std::vector<Observation> observe(const Profile& profile) {
     const Tally tally(profile);
     std::vector<Observation> found;
     judge_loss(tally, found);
+    judge_coverage(tally, found);
     judge_sample_count(tally, found);
     judge_idle_share(tally, found);
     judge_events(tally, found);

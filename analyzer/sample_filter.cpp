@@ -37,39 +37,49 @@ void SampleFilter::resolve(SampleSpan span) {
     if (asked.to && !(percent && *asked.to >= 100)) range_->to = after(*asked.to);
 }
 
-bool SampleFilter::takes(const collector::SampleId& sample, std::optional<CpuId> cpu) {
+bool SampleFilter::takes(const SampleMarks& sample) {
+    const auto in_list = [](const auto& wanted, const auto& id, std::uint64_t& without) {
+        if (wanted.empty()) return true;
+        if (!id) ++without;
+        return id && among(wanted, *id);
+    };
     if (selection_.time) {
-        if (!sample.has(collector::kSampleTime)) {
+        if (!sample.time) {
             ++without_time_;
             return false;
         }
-        if (!range_ && selection_.time->unit == TimeRange::Unit::kSeconds) resolve({sample.time, sample.time});
-        if (!range_ || sample.time < range_->from || sample.time >= range_->to) return false;
+        if (!range_ && selection_.time->unit == TimeRange::Unit::kSeconds) resolve({*sample.time, *sample.time});
+        if (!range_ || *sample.time < range_->from || *sample.time >= range_->to) return false;
     }
-    if (!selection_.cpus.empty()) {
-        if (!cpu) ++without_cpu_;
-        if (!cpu || !among(selection_.cpus, *cpu)) return false;
-    }
-    if (selection_.pids.empty() && selection_.tids.empty()) return true;
-    if (!sample.has(collector::kSampleTid)) {
-        ++without_task_;
-        return false;
-    }
-    return (selection_.pids.empty() || among(selection_.pids, sample.pid)) &&
-           (selection_.tids.empty() || among(selection_.tids, sample.tid));
+    return in_list(selection_.cpus, sample.cpu, without_cpu_) && in_list(selection_.pids, sample.pid, without_pid_) &&
+           in_list(selection_.tids, sample.tid, without_tid_);
 }
 
-std::vector<std::string> SampleFilter::sentences() const {
+std::vector<std::string> SampleFilter::sentences(Source source) const {
     std::vector<std::string> all;
     const auto say = [&](std::uint64_t samples, std::string_view what, std::string_view option) {
         if (samples == 0) return;
-        all.push_back(fmt::format("{} {} not say {}, so {} left them out: record with it to select by it.", samples,
-                                  samples == 1 ? "sample does" : "samples do", what, option));
+        const auto remedy = source == Source::kRecording
+                                ? std::string("record with it")
+                                : fmt::format("print it (perf script -F +{})", option.substr(2));
+        all.push_back(fmt::format("{} {} not say {}, so {} left them out: {} to select by it.", samples,
+                                  samples == 1 ? "sample does" : "samples do", what, option, remedy));
     };
     say(without_time_, "when they were taken", "--time");
     say(without_cpu_, "on which CPU they were taken", "--cpu");
-    say(without_task_, "whose they are", "--pid and --tid");
+    say(without_pid_, "whose process they are", "--pid");
+    say(without_tid_, "whose thread they are", "--tid");
     return all;
+}
+
+SampleMarks marks_of(const collector::SampleId& sample, std::optional<CpuId> cpu) {
+    SampleMarks marks{.cpu = cpu};
+    if (sample.has(collector::kSampleTime)) marks.time = sample.time;
+    if (sample.has(collector::kSampleTid)) {
+        marks.pid = sample.pid;
+        marks.tid = sample.tid;
+    }
+    return marks;
 }
 
 }  // namespace perfvigil::analyzer

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/selection_remarks.hpp"
+
 namespace perfvigil::analyzer {
 
 StreamAnalysis::StreamAnalysis(const collector::EventTable& events, Symbolizer& symbolizer, KernelText text,
@@ -40,7 +42,7 @@ void StreamAnalysis::take(std::unique_ptr<Slice> slice) {
 
 void StreamAnalysis::drop_cpus(Slice& slice) const {
     const SampleSelection& selection = slices_.filter().selection();
-    if (selection.time || !selection.pids.empty() || !selection.tids.empty()) {
+    if (!keeps_cpus(selection)) {
         slice.cpus.clear();
     } else if (!selection.cpus.empty()) {
         std::erase_if(slice.cpus,
@@ -66,20 +68,7 @@ bool StreamAnalysis::clip(Slice& slice) const {
 
 Profile StreamAnalysis::build(const collector::HostFacts& host, std::string id) {
     Profile profile = profile_.build(host, std::move(id));
-    const SampleFilter& filter = slices_.filter();
-    const SampleSelection& selection = filter.selection();
-    if (selection.time || !selection.pids.empty() || !selection.tids.empty()) {
-        profile.notes.emplace_back(
-            "Busy and the ledgers of CPUs are left out: they are of all that ran on a CPU, and only some of it was "
-            "selected.");
-    } else if (!selection.cpus.empty()) {
-        profile.notes.emplace_back("Busy and the ledgers are those of the selected CPUs.");
-    }
-    for (auto& sentence : filter.sentences()) profile.warnings.push_back(std::move(sentence));
-    if (selection.time && selection.time->unit == TimeRange::Unit::kSeconds && profile.samples.empty()) {
-        profile.warnings.emplace_back("No sample lies in the time range " + to_text(*selection.time) +
-                                      ", which counts from the first sample on.");
-    }
+    add_selection_remarks(profile, slices_.filter(), SampleFilter::Source::kRecording);
     return profile;
 }
 

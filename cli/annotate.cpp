@@ -8,6 +8,7 @@
 
 #include "analyzer/annotation.hpp"
 #include "analyzer/function_code.hpp"
+#include "analyzer/observation_warnings.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
@@ -66,7 +67,7 @@ int run_annotate(AnnotateOptions& options) {
         .samples = options.load.samples, .symbols = options.load.symbols, .split_hybrid = options.load.split_hybrid};
     auto found = analyzer::function_codes(**reader, options.request, capture, system_clock());
     if (!found) return complain(found.error());
-    for (const auto& warning : found->profile.warnings) fmt::print(stderr, "perfvigil: {}\n", escape(warning));
+    for (const auto& warning : warnings_of(found->profile)) fmt::print(stderr, "perfvigil: {}\n", escape(warning));
     if (found->functions.empty()) {
         const auto names = nearest(found->profile, found->event, options.request.symbol);
         return complain({ErrorCode::kNotFound, 0,
@@ -102,7 +103,8 @@ void add_annotate(CLI::App& app, int& exit_code) {
     command.add_option("--vmlinux", options.request.vmlinux, "the recorded kernel's vmlinux, for kernel functions");
     command.add_option("--context", options.text.context, "instructions shown around one that was sampled")
         ->capture_default_str();
-    command.add_option("--width", options.width, "columns of text; 0: lines are not cut (default: the terminal's)");
+    command.add_option("--width", options.width, "columns of text; 0: lines are not cut (default: the terminal's)")
+        ->check(a_count());
     add_load(command, options.load);
     command.callback([shared, &exit_code] { exit_code = run_annotate(*shared); });
 }

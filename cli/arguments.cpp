@@ -4,7 +4,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <fmt/core.h>
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 #include "daemon/protocol.hpp"
@@ -24,6 +27,23 @@ std::size_t output_width() {
 
 void add_json(CLI::App& command, OutputFormat& format) {
     command.add_flag_callback("--json", [&format] { format = OutputFormat::kJson; }, "JSON instead of text");
+}
+
+CLI::Validator one_of(std::vector<std::string> words) {
+    return CLI::Validator(
+        [words = std::move(words)](const std::string& word) {
+            if (std::ranges::find(words, word) != words.end()) return std::string();
+            return fmt::format("'{}' is none of {}", escape(word), fmt::join(words, ", "));
+        },
+        "");
+}
+
+CLI::Validator a_count() {
+    return CLI::Validator(
+        [](const std::string& word) {
+            return parse_number<std::uint64_t>(word) ? std::string() : fmt::format("'{}' is no count", escape(word));
+        },
+        "");
 }
 
 void add_socket(CLI::App& command, std::string& socket) {

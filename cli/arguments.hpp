@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -13,6 +14,11 @@ namespace perfvigil::cli {
 
 void add_json(CLI::App& command, OutputFormat& format);
 void add_socket(CLI::App& command, std::string& socket);
+
+// Refuses other words, and lists these.
+[[nodiscard]] CLI::Validator one_of(std::vector<std::string> words);
+// Refuses what is negative: CLI11 would take it for a huge number.
+[[nodiscard]] CLI::Validator a_count();
 
 // An option written as in the configuration file, and refused with the same words.
 template <class Format, class Target>

@@ -92,8 +92,8 @@ void add_questions(CLI::App& command, DiffCommandOptions& options) {
                     if (analyzer::diff_by_name(by) == name) options.diff.by = by;
                 }
             },
-            "what is compared")
-        ->check(CLI::IsMember({"function", "total", "dso", "comm", "unit", "container"}))
+            "what is compared: function (default), total, dso, comm, unit or container")
+        ->check(one_of({"function", "total", "dso", "comm", "unit", "container"}))
         ->option_text("WHAT");
     command
         .add_option_function<std::string>(
@@ -103,7 +103,7 @@ void add_questions(CLI::App& command, DiffCommandOptions& options) {
                     name == "absolute" ? analyzer::DiffMeasure::kAbsolute : analyzer::DiffMeasure::kShare;
             },
             "which change is judged: share (default), or absolute: CPU seconds per second")
-        ->check(CLI::IsMember({"share", "absolute"}))
+        ->check(one_of({"share", "absolute"}))
         ->option_text("MEASURE");
     command.add_flag_callback(
         "--force", [&options] { options.diff.caution = analyzer::DiffCaution::kForce; },
@@ -124,7 +124,7 @@ void add_diff(CLI::App& app, int& exit_code) {
         ->required();
     command.add_option("after", options.after, "the same of the other side")->required();
     add_questions(command, options);
-    command.add_option("--top", options.top, "rows per table; 0: all (default: 25, with --json all)");
+    command.add_option("--top", options.top, "rows per table; 0: all (default: 25, with --json all)")->check(a_count());
     command.add_option("--flamegraph", options.flamegraph, "write a flame graph: red is more, blue is less")
         ->option_text("FILE.svg");
     command

@@ -4,10 +4,13 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "analyzer/export/event_choice.hpp"
 #include "analyzer/export/event_flamegraph.hpp"
@@ -16,6 +19,7 @@
 #include "analyzer/export/pprof.hpp"
 #include "analyzer/export/speedscope.hpp"
 #include "analyzer/export/stacks_json.hpp"
+#include "analyzer/observation_warnings.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/commands.hpp"
@@ -30,6 +34,14 @@ using analyzer::IdleRows;
 using analyzer::Profile;
 
 enum class ExportFormat : std::uint8_t { kPprof, kFolded, kFlamegraphSvg, kFlamegraphHtml, kSpeedscope, kJson, kOtlp };
+constexpr auto kFormats =
+    std::to_array<std::pair<std::string_view, ExportFormat>>({{"pprof", ExportFormat::kPprof},
+                                                              {"folded", ExportFormat::kFolded},
+                                                              {"flamegraph.svg", ExportFormat::kFlamegraphSvg},
+                                                              {"flamegraph.html", ExportFormat::kFlamegraphHtml},
+                                                              {"speedscope", ExportFormat::kSpeedscope},
+                                                              {"json", ExportFormat::kJson},
+                                                              {"otlp", ExportFormat::kOtlp}});
 
 struct ExportCommandOptions {
     std::string socket;
@@ -99,7 +111,7 @@ int run_export(const ExportCommandOptions& options) {
     auto read = profile_from(options.source, options.socket, options.selection.load);
     if (!read) return complain(read.error());
     const Profile profile = analyzer::select(std::move(*read), options.selection.names);
-    for (const auto& warning : profile.warnings) fmt::print(stderr, "perfvigil: {}\n", escape(warning));
+    for (const auto& warning : warnings_of(profile)) fmt::print(stderr, "perfvigil: {}\n", escape(warning));
     const auto choice = choose_event(profile, {});
     if (!choice) return complain(choice.error());
     say(profile, options, *choice);
@@ -123,7 +135,7 @@ void add_labels(CLI::App& command, analyzer::SampleSelection& samples) {
             "pprof, json, otlp, of captures: label samples with pid, tid, cpu")
         ->delimiter(',')
         ->allow_extra_args(false)
-        ->check(CLI::IsMember(std::vector<std::string>{"pid", "tid", "cpu"}).description(""))
+        ->check(one_of({"pid", "tid", "cpu"}))
         ->option_text("KEY[,KEY…]");
 }
 
@@ -136,18 +148,18 @@ void add_export(CLI::App& app, int& exit_code) {
         "export", "A window or a capture for other programs: pprof, flame graph, collapsed stacks, speedscope …");
     add_socket(command, options.socket);
     add_source(command, options.source);
-    const std::map<std::string, ExportFormat> formats{{"pprof", ExportFormat::kPprof},
-                                                      {"folded", ExportFormat::kFolded},
-                                                      {"flamegraph.svg", ExportFormat::kFlamegraphSvg},
-                                                      {"flamegraph.html", ExportFormat::kFlamegraphHtml},
-                                                      {"speedscope", ExportFormat::kSpeedscope},
-                                                      {"json", ExportFormat::kJson},
-                                                      {"otlp", ExportFormat::kOtlp}};
+    std::vector<std::string> names;
+    for (const auto& [name, format] : kFormats) names.emplace_back(name);
     command
-        .add_option("--to", options.format,
-                    "pprof, folded, flamegraph.svg, flamegraph.html, speedscope, json or otlp (docs/exports.md)")
+        .add_option_function<std::string>(
+            "--to",
+            [&options](const std::string& wanted) {
+                options.format =
+                    std::ranges::find(kFormats, wanted, &std::pair<std::string_view, ExportFormat>::first)->second;
+            },
+            "pprof, folded, flamegraph.svg, flamegraph.html, speedscope, json or otlp (docs/exports.md)")
         ->required()
-        ->transform(CLI::CheckedTransformer(formats).description(""))
+        ->check(one_of(std::move(names)))
         ->option_text("FORMAT");
     command.add_option("-o,--output", options.output, "the file to write; standard output when not given");
     command.add_flag("--idle", options.idle, "with the samples of idle CPUs");

@@ -44,7 +44,10 @@ Result<analyzer::Profile> profile_from(const std::string& source, const std::str
                                                  ": windows do not keep the time, CPU, pid and tid of samples; ask a "
                                                  "capture instead (`perfvigil status` says where they are)");
     }
-    return window_from(source, socket);
+    auto window = window_from(source, socket);
+    if (!window && source != protocol::kLatest)
+        return fail(std::move(window.error()).at(source + " is no file, and as a window"));
+    return window;
 }
 
 void add_source(CLI::App& command, std::string& source) {

@@ -12,6 +12,7 @@
 
 #include <poll.h>
 
+#include "analyzer/observation_warnings.hpp"
 #include "analyzer/report.hpp"
 #include "analyzer/stream_analysis.hpp"
 #include "analyzer/symbols/host_names.hpp"
@@ -247,7 +248,7 @@ private:
             fmt::print("cpu {}: {:.1f} % busy ({:.1f} to {:.1f})\n", cpu.sum.cpu.value, 100 * cpu.busy.ratio,
                        100 * cpu.busy.interval.low, 100 * cpu.busy.interval.high);
         }
-        for (const auto& warning : profile_.warnings) fmt::print(stderr, "perfvigil: {}\n", escape(warning));
+        for (const auto& warning : warnings_of(profile_)) fmt::print(stderr, "perfvigil: {}\n", escape(warning));
         fmt::print("{}: {} in {:.1f} s; see it with: perfvigil report {}\n", options_.output,
                    human_bytes(writer_->bytes_written()), to_seconds(profile_.duration), options_.output);
     }

@@ -72,8 +72,10 @@ void add_format(CLI::App& command, ReportCommandOptions& options) {
         .add_flag_callback(
             "--html", [&options] { options.format = Format::kHtml; }, "one self-contained HTML file on standard output")
         ->excludes(json);
-    command.add_option("--top", options.top, "rows per table; 0: all (default: 25, with --json all, with --html 100)");
-    command.add_option("--width", options.width, "columns of text; 0: lines are not cut (default: the terminal's)");
+    command.add_option("--top", options.top, "rows per table; 0: all (default: 25, with --json all, with --html 100)")
+        ->check(a_count());
+    command.add_option("--width", options.width, "columns of text; 0: lines are not cut (default: the terminal's)")
+        ->check(a_count());
 }
 
 void add_contents(CLI::App& command, ReportOptions& report) {

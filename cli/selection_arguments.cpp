@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/selection_arguments.hpp"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,20 @@ void add_list(CLI::App& command, const std::string& option, std::vector<std::str
         ->group(kFilters);
 }
 
+// "5" or "0-3".
+template <class Id>
+bool add_range(std::vector<Id>& ids, std::string_view text) {
+    constexpr std::int64_t kMost = 1 << 16;
+    const auto dash = text.find('-', 1);
+    const auto first = parse_number<std::int64_t>(trim(text.substr(0, dash)));
+    const auto last = dash == std::string_view::npos ? first : parse_number<std::int64_t>(trim(text.substr(dash + 1)));
+    constexpr std::int64_t kLargest = std::numeric_limits<typename Id::rep>::max();
+    if (!first || !last || *first > *last || *last - *first >= kMost || *last > kLargest) return false;
+    if (*first < std::int64_t{std::numeric_limits<typename Id::rep>::min()}) return false;
+    for (auto id = *first; id <= *last; ++id) ids.push_back(Id{static_cast<typename Id::rep>(id)});
+    return true;
+}
+
 template <class Id>
 void add_ids(CLI::App& command, const std::string& option, std::vector<Id>& ids, const std::string& description) {
     command
@@ -42,15 +57,14 @@ void add_ids(CLI::App& command, const std::string& option, std::vector<Id>& ids,
             [&ids, option](const std::vector<std::string>& lists) {
                 for (const auto& list : lists) {
                     for (const auto piece : split(list, ',')) {
-                        const auto number = parse_number<typename Id::rep>(trim(piece));
-                        if (!number) throw CLI::ValidationError(option, "'" + std::string(piece) + "' is no number");
-                        ids.push_back(Id{*number});
+                        if (add_range(ids, piece)) continue;
+                        throw CLI::ValidationError(option, "'" + escape(piece) + "' is no number, nor a range as 0-3");
                     }
                 }
             },
             description)
         ->allow_extra_args(false)
-        ->option_text("N[,N…]")
+        ->option_text("N[-M][,N…]")
         ->group(kFilters);
 }
 

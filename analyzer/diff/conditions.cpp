@@ -14,6 +14,8 @@ namespace {
 
 // A profile whose parts leave more than this share of its stretch out says so.
 constexpr double kGap = 0.05;
+// Less than this share of a side in common is no more than its ends.
+constexpr double kOverlap = 0.01;
 
 bool has_samples(const ProfileEvent& event) { return event.samples > event.idle_samples; }
 
@@ -116,7 +118,7 @@ private:
     }
 
     void judge_loss(const Profile& profile, const ProfileEvent& event) {
-        const double all = static_cast<double>(event.samples + event.lost);
+        const double all = static_cast<double>(std::max(event.samples, event.whole_samples) + event.lost);
         const double share = all > 0 ? static_cast<double>(event.lost) / all : 0;
         if (share <= kUnreliableLoss) return;
         against_.push_back(
@@ -126,8 +128,28 @@ private:
                         event.lost_is_shared ? " (or other records of the same rings)" : ""));
     }
 
+    // Samples that both sides hold make a change smaller than it is, and both ends of it move together.
+    void note_overlap() {
+        const bool timed = before_.end != WallTime{} && after_.end != WallTime{};
+        if (timed && before_.host.hostname == after_.host.hostname && before_.filter == after_.filter) {
+            const auto from = std::max(before_.start, after_.start);
+            const auto to = std::min(before_.end, after_.end);
+            const double shorter =
+                std::min(to_seconds(before_.end - before_.start), to_seconds(after_.end - after_.start));
+            const double common = to_seconds(to - from);
+            if (common <= kOverlap * shorter) return;
+            plan_.notes.push_back(fmt::format(
+                "The sides have {:.1f} s in common: samples of that time are on both, and what changed looks smaller "
+                "than it is.",
+                common));
+        } else if (!timed && before_.id == after_.id && before_.samples == after_.samples) {
+            plan_.notes.emplace_back("Both sides hold the same samples.");
+        }
+    }
+
     void note_differences() {
         for (const auto* profile : {&before_, &after_}) note_side(*profile);
+        note_overlap();
         const auto cpus_before = before_.host.cpus_online;
         const auto cpus_after = after_.host.cpus_online;
         if (cpus_before != cpus_after && cpus_before != 0 && cpus_after != 0) {

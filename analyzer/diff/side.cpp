@@ -144,8 +144,9 @@ void DiffSide::read_slices(const Profile& profile, std::uint32_t event) {
         return drop_slices(fmt::format("{} has no slices: a selection by name cannot divide them", escape(profile.id)));
     }
     if (seconds_.size() < kFewestSlices) {
-        return drop_slices(fmt::format("{} has {} slices, and it takes {} to see what varies between them",
-                                       escape(profile.id), seconds_.size(), kFewestSlices));
+        return drop_slices(fmt::format("{} has {} slice{}, and it takes {} to see what varies between them",
+                                       escape(profile.id), seconds_.size(), seconds_.size() == 1 ? "" : "s",
+                                       kFewestSlices));
     }
     if (!slices_fit()) {
         return drop_slices(

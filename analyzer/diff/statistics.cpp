@@ -140,7 +140,8 @@ double Estimate::sampling_variance() const {
 }
 
 std::size_t block_length(std::size_t slices) {
-    return std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(std::cbrt(static_cast<double>(slices)))));
+    // 1e-9: a cube's root may come out a trifle above it.
+    return std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(std::cbrt(static_cast<double>(slices)) - 1e-9)));
 }
 
 double block_variance(std::span<const double> residuals) {

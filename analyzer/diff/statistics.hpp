@@ -30,7 +30,7 @@ struct Estimate {
     [[nodiscard]] double sampling_variance() const;
 };
 
-// Slices that one block holds: the cube root of their number, rounded.
+// Slices that one block holds: the cube root of their number, rounded up.
 [[nodiscard]] std::size_t block_length(std::size_t slices);
 // The bootstrap's variance of a sum whose parts, slice by slice, differ from what was expected of them by `residuals`
 // (which add up to 0), made unbiased for independent slices (4 % low for six of them).

@@ -8,7 +8,8 @@
 #include "analyzer/export/event_choice.hpp"
 #include "analyzer/export/markup.hpp"
 #include "analyzer/export/thread_tree.hpp"
-#include "base/time_text.hpp"
+#include "analyzer/observation_warnings.hpp"
+#include "analyzer/origin_text.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -81,19 +82,13 @@ DescribeFrame describing(const Profile& profile, const ThreadTree& threads) {
 }
 
 std::string page_facts(const Profile& profile) {
-    const auto& host = profile.host;
     std::string facts = fmt::format("<h1>{}</h1>\n", markup(profile.id));
-    if (!host.hostname.empty() || !host.os_release.empty()) {
-        facts += fmt::format("<p>host {}, Linux {} {}, {} CPUs online</p>\n", markup(host.hostname),
-                             markup(host.os_release), markup(host.architecture), host.cpus_online);
-    }
-    if (profile.end != WallTime{}) {
-        facts += fmt::format("<p>{} to {} UTC, {:.1f} s</p>\n", readable_time(profile.start),
-                             readable_time(profile.end), to_seconds(profile.duration));
-    }
-    if (profile.warnings.empty()) return facts;
+    if (const auto host = host_text(profile.host); !host.empty()) facts += fmt::format("<p>{}</p>\n", markup(host));
+    if (profile.end != WallTime{}) facts += fmt::format("<p>{}</p>\n", markup(time_text(profile)));
+    const auto warnings = warnings_of(profile);
+    if (warnings.empty()) return facts;
     facts += "<ul>\n";
-    for (const auto& warning : profile.warnings) facts += fmt::format("<li>{}</li>\n", markup(warning));
+    for (const auto& warning : warnings) facts += fmt::format("<li>{}</li>\n", markup(warning));
     return facts + "</ul>\n";
 }
 

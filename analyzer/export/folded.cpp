@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyzer/export/folded.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <string_view>
 #include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "analyzer/call_tree.hpp"
 #include "analyzer/export/frame_style.hpp"
+#include "analyzer/slice/hash_index.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {
@@ -34,84 +36,87 @@ private:
     std::vector<std::string> labels_;
 };
 
-// The tree's nodes hold numbers of labels: stacks that read the same are one, whatever made them two.
-CallTree label_tree(const Profile& profile, std::uint32_t event, const FoldedOptions& options, Labels& labels) {
-    std::vector<std::uint32_t> of_function;
-    for (const auto& function : profile.functions) {
-        of_function.push_back(
-            labels.number(frame_name(function), options.mark_kernel && function.kernel ? "_[k]" : ""));
-    }
-    std::vector<std::uint32_t> of_context;
-    for (const auto& context : profile.contexts) of_context.push_back(labels.number(thread_name(context.comm), ""));
-    CallTreeBuilder builder;
-    std::vector<std::uint32_t> path;
-    for (const auto& sample : profile.samples) {
-        if (sample.event != event || (sample.idle && options.idle == IdleRows::kExclude)) continue;
-        const auto& functions = profile.stacks[sample.stack].functions;
-        path.assign(1, of_context[sample.context]);
-        for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
-            path.push_back(of_function[*function]);
-        }
-        builder.add(path, sample.samples, sample.weight);
-    }
-    return builder.build();
-}
-
+// Stacks that read the same are one line, whatever made them two.
 class Lines {
 public:
-    Lines(const CallTree& tree, const Labels& labels, FoldedOptions::Value value)
-        : tree_(tree), labels_(labels), value_(value) {}
-
-    std::string write() {
-        struct Step {
-            std::uint32_t node;
-            std::size_t prefix;  // length of the parent's line
-        };
-        std::vector<Step> todo;
-        const auto add_children = [&](const CallNode& node) {
-            for (auto child = node.children.rbegin(); child != node.children.rend(); ++child) {
-                todo.push_back({*child, line_.size()});
-            }
-        };
-        add_children(tree_.root());
-        while (!todo.empty()) {
-            const Step step = todo.back();
-            todo.pop_back();
-            const CallNode& node = tree_.nodes()[step.node];
-            line_.resize(step.prefix);
-            if (step.prefix != 0) line_ += ';';
-            line_ += labels_[node.function];
-            emit(node);
-            add_children(node);
+    Lines(const Profile& profile, const FoldedOptions& options) : profile_(profile), value_(options.value) {
+        for (const auto& function : profile.functions) {
+            of_function_.push_back(
+                labels_.number(frame_name(function), options.mark_kernel && function.kernel ? "_[k]" : ""));
         }
-        return std::move(out_);
+        for (const auto& context : profile.contexts) {
+            of_context_.push_back(labels_.number(thread_name(context.comm), ""));
+        }
+    }
+
+    void count(const ProfileSample& sample) {
+        const std::uint64_t value = value_ == FoldedOptions::Value::kWeight ? sample.weight : sample.samples;
+        std::uint64_t hash = mix(hash_seed(), of_context_[sample.context]);
+        for (const auto function : profile_.stacks[sample.stack].functions) hash = mix(hash, of_function_[function]);
+        const auto at = index_.find(hash, [&](std::uint32_t row) { return read_the_same(*rows_[row].first, sample); });
+        if (at != HashIndex::kNone) {
+            rows_[at].value += value;
+            return;
+        }
+        index_.insert(hash, static_cast<std::uint32_t>(rows_.size()));
+        rows_.push_back({.first = &sample, .value = value});
+    }
+
+    // Heaviest first, equal ones in the profile's order.
+    std::string write() {
+        std::ranges::stable_sort(rows_, std::greater{}, &Row::value);
+        std::string out;
+        for (const Row& row : rows_) {
+            if (row.value != 0) append(row, out);
+        }
+        return out;
     }
 
 private:
-    void emit(const CallNode& node) {
-        const std::uint64_t value = value_ == FoldedOptions::Value::kWeight ? node.self_weight : node.self_samples;
-        if (value == 0) return;
-        std::array<char, 24> digits{};
-        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-        out_ += line_;
-        out_ += ' ';
-        out_.append(digits.data(), end);
-        out_ += '\n';
+    struct Row {
+        const ProfileSample* first = nullptr;
+        std::uint64_t value = 0;
+    };
+
+    [[nodiscard]] bool read_the_same(const ProfileSample& a, const ProfileSample& b) const {
+        if (of_context_[a.context] != of_context_[b.context]) return false;
+        if (a.stack == b.stack) return true;
+        const auto label = [&](std::uint32_t function) { return of_function_[function]; };
+        return std::ranges::equal(profile_.stacks[a.stack].functions, profile_.stacks[b.stack].functions, {}, label,
+                                  label);
     }
 
-    const CallTree& tree_;
-    const Labels& labels_;
+    void append(const Row& row, std::string& out) const {
+        out += labels_[of_context_[row.first->context]];
+        const auto& functions = profile_.stacks[row.first->stack].functions;
+        for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
+            out += ';';
+            out += labels_[of_function_[*function]];
+        }
+        std::array<char, 24> digits{};
+        const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), row.value).ptr;
+        out += ' ';
+        out.append(digits.data(), end);
+        out += '\n';
+    }
+
+    const Profile& profile_;
     FoldedOptions::Value value_;
-    std::string line_;
-    std::string out_;
+    Labels labels_;
+    std::vector<std::uint32_t> of_function_;
+    std::vector<std::uint32_t> of_context_;
+    std::vector<Row> rows_;
+    HashIndex index_;
 };
 
 }  // namespace
 
 std::string folded(const Profile& profile, std::uint32_t event, const FoldedOptions& options) {
-    Labels labels;
-    const CallTree tree = label_tree(profile, event, options, labels);
-    return Lines(tree, labels, options.value).write();
+    Lines lines(profile, options);
+    for (const auto& sample : profile.samples) {
+        if (sample.event == event && (!sample.idle || options.idle == IdleRows::kInclude)) lines.count(sample);
+    }
+    return lines.write();
 }
 
 }  // namespace perfvigil::analyzer

@@ -21,7 +21,7 @@ struct FoldedOptions {
 };
 
 // Names are made safe as by escape(), and a semicolon inside one becomes \x3b: so each line is what its parts are.
-// Stacks of value 0 have no line. The heaviest branches come first.
+// Stacks of value 0 have no line. The heaviest come first.
 [[nodiscard]] std::string folded(const Profile& profile, std::uint32_t event, const FoldedOptions& options);
 
 }  // namespace perfvigil::analyzer

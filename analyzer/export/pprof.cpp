@@ -15,6 +15,8 @@
 #include "analyzer/export/frame_style.hpp"
 #include "analyzer/export/gzip.hpp"
 #include "analyzer/export/string_table.hpp"
+#include "analyzer/observation_warnings.hpp"
+#include "analyzer/origin_text.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -148,11 +150,9 @@ private:
     void comments() {
         std::vector<std::string> texts{event_text(profile_, event_, idle_)};
         const auto& host = profile_.host;
-        if (!host.hostname.empty()) {
-            texts.push_back(fmt::format("host {}, Linux {} {}", host.hostname, host.os_release, host.architecture));
-        }
+        if (auto text = host_text(host); !text.empty()) texts.push_back(std::move(text));
         if (!host.recorder.empty()) texts.push_back("recorded by " + host.recorder);
-        texts.insert(texts.end(), profile_.warnings.begin(), profile_.warnings.end());
+        std::ranges::move(warnings_of(profile_), std::back_inserter(texts));
         for (const auto& text : texts) writer_.add_int64(kComment, strings_.number(text));
     }
 

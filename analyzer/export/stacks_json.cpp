@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "analyzer/export/build_ids.hpp"
+#include "analyzer/observation_warnings.hpp"
 #include "base/text.hpp"
 #include "base/time_text.hpp"
 
@@ -80,7 +81,7 @@ std::string stacks_json(const Profile& profile, const std::vector<std::uint32_t>
         samples.push_back(sample_object(profile, sample));
     }
     json::array warnings;
-    for (const auto& warning : profile.warnings) warnings.emplace_back(escape(warning));
+    for (const auto& warning : warnings_of(profile)) warnings.emplace_back(escape(warning));
     const json::object file{{"schema", 1},
                             {"id", escape(profile.id)},
                             {"start", time_or_null(profile.start)},

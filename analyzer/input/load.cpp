@@ -50,21 +50,16 @@ public:
     }
 
     [[nodiscard]] Result<Profile> read() {
-        if (is_kind(path_, S_IFDIR)) return capture(collector::CaptureReader::open(path_));
-        auto fd = open_input(path_);
-        if (!fd) return fail(std::move(fd.error()));
-        auto file = std::make_unique<FdSource>(std::move(*fd));
-        file_ = file.get();
-        source_ = std::make_unique<PeekedSource>(std::move(file));
-        auto format = recognize();
-        if (!format) return fail(std::move(format.error()).at(name_));
-        if (*format == InputFormat::kCapture) return capture(open_capture());
-        if (options_.samples.selects() || options_.samples.tells_apart()) {
-            return fail(ErrorCode::kUnsupported,
-                        name_ +
-                            ": times, CPUs, processes and threads are selected from recordings (perf.data), this is " +
-                            std::string(input_format_name(*format)));
+        if (is_kind(path_, S_IFDIR)) {
+            if (is_kind(path_ + "/data", S_IFREG)) return capture(collector::CaptureReader::open(path_));
+            return fail(ErrorCode::kInvalid, name_ +
+                                                 ": a folder without a file 'data': not one of those that perf record "
+                                                 "writes with --threads");
         }
+        auto format = open();
+        if (!format) return fail(std::move(format.error()));
+        if (*format == InputFormat::kCapture) return capture(open_capture());
+        if (auto judged = judge_selection(*format); !judged) return fail(std::move(judged.error()).at(name_));
         auto profile = read_as(*format);
         if (!profile) return fail(std::move(profile.error()).at(name_));
         if (*format != InputFormat::kProfile) profile->id = base_name(path_);
@@ -72,6 +67,12 @@ public:
     }
 
 private:
+    [[nodiscard]] Result<InputFormat> open();
+    [[nodiscard]] Result<void> judge_selection(InputFormat format) const;
+    [[nodiscard]] bool can_be_read_again() const { return path_ == "-" ? start_ >= 0 : is_kind(path_, S_IFREG); }
+    // Reads the same input from its start, whatever of it was read here, to find its first and last sample.
+    [[nodiscard]] Result<std::optional<SampleSpan>> first_pass() const;
+    [[nodiscard]] Result<std::optional<SampleSpan>> find_span(InputFormat format);
     // Unwraps what packs the content on the way.
     [[nodiscard]] Result<InputFormat> recognize();
     template <class Outer, class... More>
@@ -82,6 +83,7 @@ private:
     [[nodiscard]] Result<std::unique_ptr<collector::CaptureReader>> open_capture();
     [[nodiscard]] Result<Profile> capture(Result<std::unique_ptr<collector::CaptureReader>> reader) const;
     [[nodiscard]] Result<Profile> read_as(InputFormat format);
+    [[nodiscard]] Result<Profile> read_script(TextLines& lines);
     template <class Read>
     [[nodiscard]] Result<Profile> read_whole(Read&& read);
 
@@ -90,8 +92,60 @@ private:
     const LoadOptions& options_;
     const Clock& clock_;
     std::unique_ptr<PeekedSource> source_;
+    off_t start_ = 0;           // of standard input; -1: it has none
     FdSource* file_ = nullptr;  // below source_, while nothing is between them
 };
+
+Result<InputFormat> Input::open() {
+    if (path_ == "-") start_ = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+    auto fd = open_input(path_);
+    if (!fd) return fail(std::move(fd.error()));
+    auto file = std::make_unique<FdSource>(std::move(*fd));
+    file_ = file.get();
+    source_ = std::make_unique<PeekedSource>(std::move(file));
+    auto format = recognize();
+    if (!format) return fail(std::move(format.error()).at(name_));
+    return format;
+}
+
+Result<void> Input::judge_selection(InputFormat format) const {
+    const SampleSelection& samples = options_.samples;
+    if (samples.by_line) {
+        return fail(ErrorCode::kUnsupported, "source lines are found for recordings (perf.data), this is " +
+                                                 std::string(input_format_name(format)));
+    }
+    if (format == InputFormat::kScript || !(samples.selects() || samples.tells_apart())) return {};
+    return fail(ErrorCode::kUnsupported,
+                "times, CPUs, processes and threads are known of recordings (perf.data) and of texts of perf script, "
+                "this is " +
+                    std::string(input_format_name(format)));
+}
+
+Result<std::optional<SampleSpan>> Input::first_pass() const {
+    Input pass(path_, options_, clock_);
+    if (path_ != "-") {
+        auto format = pass.open();
+        if (!format) return fail(std::move(format.error()));
+        return pass.find_span(*format);
+    }
+    // The copy of standard input shares its place in the file.
+    const off_t here = ::lseek(STDIN_FILENO, 0, SEEK_CUR);
+    if (here < 0 || ::lseek(STDIN_FILENO, start_, SEEK_SET) < 0) return fail_errno(errno, name_);
+    auto format = pass.open();
+    auto span = format ? pass.find_span(*format) : fail(std::move(format.error()));
+    if (::lseek(STDIN_FILENO, here, SEEK_SET) < 0) return fail_errno(errno, name_);
+    return span;
+}
+
+Result<std::optional<SampleSpan>> Input::find_span(InputFormat format) {
+    if (format == InputFormat::kScript) {
+        TextLines lines(*source_);
+        return script_span(lines);
+    }
+    auto reader = open_capture();
+    if (!reader) return fail(std::move(reader.error()));
+    return sample_span(**reader);
+}
 
 Result<InputFormat> Input::recognize() {
     if (is_gzip(source_->peek(kFirstBlock))) wrap<GzipSource>();
@@ -122,10 +176,12 @@ Result<std::unique_ptr<collector::CaptureReader>> Input::open_capture() {
 
 Result<Profile> Input::capture(Result<std::unique_ptr<collector::CaptureReader>> reader) const {
     if (!reader) return fail(std::move(reader.error()));
-    const CaptureOptions capture{.samples = options_.samples,
-                                 .symbols = options_.symbols,
-                                 .split_hybrid = options_.split_hybrid,
-                                 .moment = options_.moment};
+    CaptureOptions capture{.samples = options_.samples,
+                           .symbols = options_.symbols,
+                           .split_hybrid = options_.split_hybrid,
+                           .moment = options_.moment,
+                           .first_pass = {}};
+    if (can_be_read_again()) capture.first_pass = [this] { return first_pass(); };
     return analyze_capture(**reader, std::string(base_name(path_)), capture, clock_);
 }
 
@@ -136,11 +192,22 @@ Result<Profile> Input::read_whole(Read&& read) {
     return read(Bytes(*bytes));
 }
 
+Result<Profile> Input::read_script(TextLines& lines) {
+    ScriptOptions script{.slice_length = options_.moment.count() > 0 ? kFineImportedSlice : kImportedSlice,
+                         .samples = options_.samples};
+    if (options_.samples.time && options_.samples.time->unit == TimeRange::Unit::kPercent) {
+        if (!can_be_read_again()) return fail(ErrorCode::kUnsupported, std::string(kReadOnlyOnce));
+        auto span = first_pass();
+        if (!span) return fail(std::move(span.error()));
+        script.span = *span;
+    }
+    return read_perf_script(lines, script);
+}
+
 Result<Profile> Input::read_as(InputFormat format) {
     TextLines lines(*source_);
     switch (format) {
-        case InputFormat::kScript:
-            return read_perf_script(lines, options_.moment.count() > 0 ? kFineImportedSlice : kImportedSlice);
+        case InputFormat::kScript: return read_script(lines);
         case InputFormat::kFolded: return read_folded(lines);
         case InputFormat::kReport: return read_perf_report(lines);
         case InputFormat::kPprof: return read_whole(read_pprof);

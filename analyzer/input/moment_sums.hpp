@@ -20,8 +20,11 @@ public:
     static constexpr std::uint32_t kNone = 0xffffffff;
     void add(Nanoseconds time, std::uint32_t event, std::uint32_t self, std::uint64_t samples, std::uint64_t weight);
 
-    // From the first sample to the last.
-    [[nodiscard]] Nanoseconds duration() const { return rows_.empty() ? Nanoseconds{} : last_ - first_; }
+    [[nodiscard]] bool empty() const { return rows_.empty(); }
+    // When the first and the last sample were taken; where there is one.
+    [[nodiscard]] Nanoseconds first() const { return first_; }
+    [[nodiscard]] Nanoseconds last() const { return last_; }
+    [[nodiscard]] Nanoseconds duration() const { return last_ - first_; }
     [[nodiscard]] std::uint64_t steps_back() const { return steps_back_; }  // samples older than the one before them
     [[nodiscard]] std::vector<ProfileMoment> build(std::size_t events) const;
 

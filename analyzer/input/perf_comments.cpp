@@ -78,7 +78,6 @@ void PerfComments::add_to(Profile& profile) const {
     if (lost_ == 0 || profile.events.empty()) return;
     profile.events.front().lost = lost_;
     profile.events.front().lost_is_shared = profile.events.size() > 1;
-    profile.warnings.push_back(fmt::format("{} samples were lost while it was recorded.", lost_));
 }
 
 }  // namespace perfvigil::analyzer

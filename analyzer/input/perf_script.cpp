@@ -10,8 +10,10 @@
 
 #include "analyzer/input/line_faults.hpp"
 #include "analyzer/input/perf_comments.hpp"
+#include "analyzer/input/script_cpus.hpp"
 #include "analyzer/input/script_frames.hpp"
 #include "analyzer/input/script_line.hpp"
+#include "analyzer/selection_remarks.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {
@@ -20,9 +22,17 @@ namespace {
 // What a sample is counted under where its line names no event.
 constexpr std::string_view kNoEvent = "samples";
 
+// "cpu-clock:ppp", but neither "cpu-clock:u" nor "task-clock".
+bool is_whole_clock(std::string_view event) {
+    const auto colon = event.find(':');
+    if (event.substr(0, colon) != "cpu-clock") return false;
+    return colon == std::string_view::npos || event.find_first_of("uk", colon) == std::string_view::npos;
+}
+
 class Reader {
 public:
-    explicit Reader(Nanoseconds slice_length) : profile_(slice_length) {}
+    explicit Reader(const ScriptOptions& options)
+        : profile_(options.slice_length), filter_(options.samples, options.span) {}
 
     void take(std::string_view line, std::uint64_t number) {
         number_ = number;
@@ -40,6 +50,7 @@ public:
         take_other(line);
     }
     [[nodiscard]] Result<Profile> finish(const TextLines& lines);
+    [[nodiscard]] std::optional<SampleSpan> span();
 
 private:
     struct Event {
@@ -47,6 +58,8 @@ private:
         std::uint64_t without_period = 0;
         std::uint64_t last_period = 0;
         bool same_periods = true;
+        std::uint64_t left_out_samples = 0;
+        std::uint64_t left_out_weight = 0;
     };
     // A line that is nothing by itself: the front of a header that a thread's name breaks in two, or a header that
     // lacks what would show it to be one.
@@ -65,13 +78,20 @@ private:
     void open_sample(const ScriptHeader& header);
     void end_of_block();
     void count_sample();
+    void leave_out();
+    [[nodiscard]] bool is_clock(std::uint32_t event);
     void give_up_pending();
     [[nodiscard]] std::uint32_t event_of(std::string_view name);
-    [[nodiscard]] std::uint32_t context_of(std::string_view comm);
+    [[nodiscard]] std::uint32_t context_of(std::string_view comm, const SampleMarks& marks);
     void describe_events();
     void warn_of_periods();
+    void add_cpus(Profile& profile) const;
+    void add_selection(Profile& profile) const;
 
     ProfileImport profile_;
+    SampleFilter filter_;
+    ScriptCpus cpus_;
+    std::optional<std::uint32_t> clock_;  // the event that cpus_ is made of
     ScriptFrames frames_{profile_};
     PerfComments comments_;
     LineFaults faults_;
@@ -81,8 +101,9 @@ private:
     std::uint64_t lost_ = 0;
     std::string last_event_name_;
     std::uint32_t last_event_ = 0;
-    std::string last_comm_;
-    std::optional<std::uint32_t> last_context_;
+    ProfileContext last_context_;
+    std::optional<std::uint32_t> last_context_number_;
+    SampleMarks marks_;  // of sample_
     ImportedSample sample_;
     bool open_ = false;       // a header was read whose sample is not counted yet
     bool in_block_ = false;   // no blank line since
@@ -161,7 +182,10 @@ void Reader::take_record(const ScriptHeader& header) {
     in_record_ = true;
     if (!header.event.starts_with("PERF_RECORD_LOST")) return;
     std::string_view rest = trim(header.rest);
-    if (next_piece(rest, ' ') == "lost") lost_ += parse_number<std::uint64_t>(trim(rest)).value_or(0);
+    if (next_piece(rest, ' ') != "lost") return;
+    const auto lost = parse_number<std::uint64_t>(trim(rest)).value_or(0);
+    lost_ += lost;
+    if (header.cpu) cpus_.lose(*header.cpu, lost);
 }
 
 void Reader::take_header(const ScriptHeader& header) {
@@ -183,8 +207,10 @@ void Reader::open_sample(const ScriptHeader& header) {
     } else {
         ++event.without_period;
     }
+    marks_ = {.cpu = header.cpu, .pid = header.pid, .tid = header.tid};
+    if (header.time) marks_.time = MonotonicTime(*header.time);
     sample_ = {.event = number,
-               .context = context_of(header.comm),
+               .context = context_of(header.comm, marks_),
                .idle_task = header.tid.value_or(Tid{0}) == Tid{0} && is_idle_comm(header.comm),
                .samples = 1,
                .weight = header.period.value_or(1),
@@ -203,12 +229,18 @@ std::uint32_t Reader::event_of(std::string_view name) {
     return *number;
 }
 
-std::uint32_t Reader::context_of(std::string_view comm) {
-    if (!last_context_ || comm != last_comm_) {
-        last_context_ = profile_.context(comm);
-        last_comm_ = comm;
-    }
-    return *last_context_;
+std::uint32_t Reader::context_of(std::string_view comm, const SampleMarks& marks) {
+    const SampleSelection& apart = filter_.selection();
+    ProfileContext& context = last_context_;
+    const bool same = last_context_number_ && comm == context.comm && (!apart.by_pid || marks.pid == context.pid) &&
+                      (!apart.by_tid || marks.tid == context.tid) && (!apart.by_cpu || marks.cpu == context.cpu);
+    if (same) return *last_context_number_;
+    context.comm = comm;
+    if (apart.by_pid) context.pid = marks.pid;
+    if (apart.by_tid) context.tid = marks.tid;
+    if (apart.by_cpu) context.cpu = marks.cpu;
+    last_context_number_ = profile_.context(context);
+    return *last_context_number_;
 }
 
 void Reader::end_of_block() {
@@ -220,11 +252,33 @@ void Reader::end_of_block() {
 
 void Reader::count_sample() {
     if (!std::exchange(open_, false)) return;
-    frames_.end();
-    sample_.functions = frames_.functions();
-    profile_.count(sample_);
-    frames_.clear();
     ++samples_;
+    frames_.end();
+    if (filter_.takes(marks_)) {
+        sample_.functions = frames_.functions();
+        const auto mode = profile_.count(sample_);
+        if (is_clock(sample_.event)) cpus_.add(marks_, mode, sample_.idle_task);
+    } else {
+        leave_out();
+    }
+    frames_.clear();
+}
+
+void Reader::leave_out() {
+    Event& event = events_[sample_.event];
+    ++event.left_out_samples;
+    event.left_out_weight += std::min(sample_.weight, ProfileImport::kMostWeight - event.left_out_weight);
+    if (is_clock(sample_.event)) cpus_.leave_out(marks_, sample_.idle_task);
+    if (!marks_.time) return;
+    const auto& range = filter_.range();
+    const bool inside = !filter_.selection().time || (range && *marks_.time >= range->from && *marks_.time < range->to);
+    if (inside) profile_.leave_out(sample_.event, *sample_.time);
+}
+
+// The first clock that saw user and kernel code.
+bool Reader::is_clock(std::uint32_t event) {
+    if (!clock_ && is_whole_clock(profile_.event_at(event).name)) clock_ = event;
+    return clock_ == event;
 }
 
 void Reader::describe_events() {
@@ -274,19 +328,59 @@ Result<Profile> Reader::finish(const TextLines& lines) {
     warn_of_periods();
     Profile profile = profile_.finish();
     comments_.add_to(profile);
+    add_cpus(profile);
+    add_selection(profile);
     if (lost_ != 0) {
         ProfileEvent& event = profile.events.front();
         event.lost += lost_;
         event.lost_is_shared = true;
-        profile.warnings.push_back(fmt::format("The text counts {} lost records.", lost_));
     }
     return profile;
 }
 
+void Reader::add_cpus(Profile& profile) const {
+    if (!clock_ || !keeps_cpus(filter_.selection())) return;
+    const ProfileEvent& clock = profile.events[*clock_];
+    if (cpus_.more_than_due(clock.nominal_period)) {
+        profile.warnings.push_back(
+            fmt::format("The text holds more samples of {} than its period allows for: two events of one name are "
+                        "counted together, "
+                        "and how busy the CPUs were is not known.",
+                        clock.name));
+    }
+    profile.cpus = cpus_.build(clock.nominal_period);
+}
+
+void Reader::add_selection(Profile& profile) const {
+    const SampleSelection& selection = filter_.selection();
+    profile.filter = selection.text();
+    add_selection_remarks(profile, filter_, SampleFilter::Source::kScript);
+    if (!selection.selects()) return;
+    for (std::uint32_t i = 0; i < events_.size(); ++i) {
+        ProfileEvent& event = profile.events[i];
+        event.whole_samples = event.samples + events_[i].left_out_samples;
+        event.whole_weight = event.weight + events_[i].left_out_weight;
+    }
+}
+
+std::optional<SampleSpan> Reader::span() {
+    give_up_pending();
+    count_sample();
+    if (!profile_.has_times()) return std::nullopt;
+    return SampleSpan{MonotonicTime(profile_.first_time()), MonotonicTime(profile_.last_time())};
+}
+
 }  // namespace
 
-Result<Profile> read_perf_script(TextLines& lines, Nanoseconds slice_length) {
-    Reader reader(slice_length);
+std::optional<SampleSpan> script_span(TextLines& lines) {
+    Reader reader{ScriptOptions{}};
+    std::string_view line;
+    while (lines.next(line)) reader.take(line, lines.number());
+    return reader.span();
+}
+
+Result<Profile> read_perf_script(TextLines& lines, const ScriptOptions& options) {
+    Reader reader(options);
     std::string_view line;
     while (lines.next(line)) reader.take(line, lines.number());
     if (lines.number() == 0)

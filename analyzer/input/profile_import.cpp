@@ -84,6 +84,7 @@ std::uint32_t ProfileImport::function(std::string_view name, std::string_view ds
     auto traits = static_cast<std::uint8_t>(text_class);
     if (kernel) traits |= kKernel;
     if (reason == UnknownReason::kUnmapped) traits |= kUnmapped;
+    if (reason != UnknownReason::kNone) traits |= kUnnamed;
     traits_.push_back(traits);
     return number;
 }
@@ -97,19 +98,21 @@ std::uint32_t ProfileImport::context(const ProfileContext& context) {
 bool ProfileImport::is_idle_task(std::uint32_t context) const { return is_idle_comm(tables_.context_at(context).comm); }
 
 // As ChainResolver judges addresses: the innermost interrupt, softirq or task work of the kernel's part decides.
-std::uint8_t ProfileImport::flags_of(const ImportedSample& sample) const {
+std::uint8_t ProfileImport::flags_of(const ImportedSample& sample) {
     const auto functions = sample.functions;
     if (functions.empty()) return 0;
     std::uint8_t flags = functions.size() >= kDeepest ? kStackTruncated : 0;
     auto decided = TextClass::kOther;
     bool idle_seen = false;
     std::size_t kernel = 0;
+    std::size_t named = 0;  // of the kernel's
     std::size_t mapped = 0;
     for (const auto function : functions) {
         const std::uint8_t traits = traits_[function];
         mapped += (traits & kUnmapped) == 0 ? 1 : 0;
         if ((traits & kKernel) == 0) continue;
         ++kernel;
+        named += (traits & kUnnamed) == 0 ? 1 : 0;
         const auto text_class = static_cast<TextClass>(traits & kClass);
         idle_seen |= text_class == TextClass::kIdleLoop || text_class == TextClass::kIdlePoll;
         const bool decides = text_class == TextClass::kInterrupt || text_class == TextClass::kSoftirq ||
@@ -122,15 +125,18 @@ std::uint8_t ProfileImport::flags_of(const ImportedSample& sample) const {
         flags |= kStackSoftirq;
     } else if (idle_seen || (sample.idle_task && kernel == 1 && functions.size() == 1)) {
         flags |= kStackIdleLoop;
+    } else if (sample.idle_task && kernel != 0 && named == 0) {
+        flags |= kStackIdleLoop;
+        idle_by_task_ = true;
     }
     return flags;
 }
 
-void ProfileImport::count(const ImportedSample& sample) {
+std::optional<Mode> ProfileImport::count(const ImportedSample& sample) {
     ProfileEvent& event = events_[sample.event];
     if (sample.samples > kMostWeight - event.samples || sample.weight > kMostWeight - event.weight) {
         ++overflows_;
-        return;
+        return std::nullopt;
     }
     const std::uint8_t flags = flags_of(sample);
     const auto functions = sample.functions;
@@ -153,9 +159,14 @@ void ProfileImport::count(const ImportedSample& sample) {
     event.weight += sample.weight;
     event.idle_samples += idle ? sample.samples : 0;
     event.idle_weight += idle ? sample.weight : 0;
-    if (!sample.time) return;
-    const std::uint32_t self = idle || functions.empty() ? MomentSums::kNone : functions.front();
-    moments_.add(*sample.time, sample.event, self, sample.samples, sample.weight);
+    if (sample.time) {
+        const std::uint32_t self = idle || functions.empty() ? MomentSums::kNone : functions.front();
+        moments_.add(*sample.time, sample.event, self, sample.samples, sample.weight);
+    }
+    if (idle) return Mode::kIdle;
+    if (functions.empty()) return std::nullopt;
+    if ((flags & kStackSoftirq) != 0) return Mode::kSoftirq;
+    return (flags & kStackKernelLeaf) != 0 ? Mode::kKernel : Mode::kUser;
 }
 
 Profile ProfileImport::finish() {
@@ -176,9 +187,9 @@ Profile ProfileImport::finish() {
     if (idle_by_task_) {
         profile.degraded.push_back(
             {.reason = "idle_by_task",
-             .detail = "Samples of the idle task have no frames, so idle is told from the task alone: interrupt work "
-                       "that it is interrupted for counts as idle.",
-             .remedy = "Print the frames too, or read the perf.data file itself."});
+             .detail = "Samples of the idle task have no frames, or none with a name, so idle is told from the task "
+                       "alone: interrupt work that it is interrupted for counts as idle.",
+             .remedy = "Print frames and their symbols, or read the perf.data file itself."});
     }
     return profile;
 }

@@ -59,7 +59,13 @@ public:
     // Whether its thread is an idle one, by its name.
     [[nodiscard]] bool is_idle_task(std::uint32_t context) const;
 
-    void count(const ImportedSample& sample);
+    // What it was doing; nullopt where no frame says so.
+    std::optional<Mode> count(const ImportedSample& sample);
+    // A sample that a selection leaves out, though the stretch of time it lies in is wanted.
+    void leave_out(std::uint32_t event, Nanoseconds time) { moments_.add(time, event, MomentSums::kNone, 0, 0); }
+    [[nodiscard]] Nanoseconds first_time() const { return moments_.first(); }
+    [[nodiscard]] Nanoseconds last_time() const { return moments_.last(); }
+    [[nodiscard]] bool has_times() const { return !moments_.empty(); }
 
     void warn(std::string sentence) { warnings_.push_back(std::move(sentence)); }
 
@@ -67,8 +73,8 @@ public:
     [[nodiscard]] Profile finish();
 
 private:
-    enum Trait : std::uint8_t { kClass = 7, kKernel = 8, kUnmapped = 16 };
-    [[nodiscard]] std::uint8_t flags_of(const ImportedSample& sample) const;
+    enum Trait : std::uint8_t { kClass = 7, kKernel = 8, kUnmapped = 16, kUnnamed = 32 };
+    [[nodiscard]] std::uint8_t flags_of(const ImportedSample& sample);
     [[nodiscard]] std::uint32_t cut_function();
     void warn_of_limits(Profile& profile) const;
     void warn_of_frames(Profile& profile) const;

@@ -82,16 +82,17 @@ void add_throttled(const Profile& profile, Observations& found) {
     }
     const double share = total > 0 ? silent / total : 0;
     if (share < kThrottled) return;
-    found.push_back({.id = "throttled_clock",
-                     .severity = share >= kThrottledMuch ? Severity::kWarning : Severity::kNotice,
-                     .at_least = share,
-                     .figures = {{"throttled_share", "", share}, {"throttled_seconds", "", silent / 1e9}},
-                     .evidence = fmt::format("The kernel kept the clock silent for {:.3f} s: {} of the CPUs' time.",
-                                             silent / 1e9, percent(share)),
-                     .meaning = "What ran then is in no sample, and busy may be too low by as much.",
-                     .remedy =
-                         "Sample at a lower frequency (-F), or raise sysctl kernel.perf_event_max_sample_rate and "
-                         "kernel.perf_cpu_time_max_percent."});
+    found.push_back(
+        {.id = "throttled_clock",
+         .severity = share >= kThrottledMuch ? Severity::kWarning : Severity::kNotice,
+         .at_least = share,
+         .figures = {{"throttled_share", "", share}, {"throttled_seconds", "", silent / 1e9}},
+         .evidence = fmt::format("The kernel kept the clock silent for {:.3f} s: {} of the CPUs' time.", silent / 1e9,
+                                 percent(share)),
+         .meaning =
+             "What ran then is in no sample. Busy assumes that it was like the rest; its interval allows for anything.",
+         .remedy = "Sample at a lower frequency (-F), or raise sysctl kernel.perf_event_max_sample_rate and "
+                   "kernel.perf_cpu_time_max_percent."});
 }
 
 }  // namespace

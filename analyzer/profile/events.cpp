@@ -10,14 +10,37 @@ namespace perfvigil::analyzer {
 using collector::EventIndex;
 using collector::EventInfo;
 
+namespace {
+
+// PMUs that sample something else than instructions' counters, so that equal words behind their names mean different
+// things; and "cpu", which is there where all cores are alike.
+bool is_of_cores(std::string_view pmu) {
+    constexpr std::array<std::string_view, 6> kOthers{"uncore", "ibs_", "arm_spe", "intel_pt", "cs_etm", "hisi_"};
+    const auto in_name = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+               c == '.';
+    };
+    return !pmu.empty() && pmu != "cpu" && std::ranges::all_of(pmu, in_name) &&
+           std::ranges::none_of(kOthers, [&](std::string_view other) { return pmu.starts_with(other); });
+}
+
+// The PMUs of cores other than x86's have a type of their own, and only their names say what they count.
+bool counts_cycles(const EventInfo& info, const HybridName& name) {
+    if (info.attr.type == collector::kTypeHardware) {
+        return (info.attr.config & 0xffffffffU) == collector::kHwCpuCycles;
+    }
+    const auto event = std::string_view(name.event).substr(0, name.event.find_first_of(":,"));
+    return event == "cycles" || event == "cpu_cycles" || event == "cpu-cycles";
+}
+
+}  // namespace
+
 HybridName hybrid_name(std::string_view name) {
-    // The names of Intel's core PMUs (arch/x86/events/intel/core.c).
-    constexpr std::array<std::string_view, 3> kCorePmus{"cpu_core", "cpu_atom", "cpu_lowpower"};
     const auto slash = name.find('/');
     if (slash == std::string_view::npos) return {};
     const auto pmu = name.substr(0, slash);
     const auto end = name.rfind('/');
-    if (end == slash || std::ranges::find(kCorePmus, pmu) == kCorePmus.end()) return {};
+    if (end <= slash + 1 || !is_of_cores(pmu)) return {};
     HybridName hybrid{.pmu = pmu, .event = std::string(name.substr(slash + 1, end - slash - 1))};
     // Modifiers may stand inside or behind: "cpu_core/cycles:u/", "cpu_core/cycles/u".
     if (end + 1 < name.size()) hybrid.event += ':' + std::string(name.substr(end + 1));
@@ -35,8 +58,8 @@ void ProfileEvents::add(EventIndex index) {
         numbers_.push_back(kNone);
         return;
     }
-    const HybridName hybrid = split_hybrid_ ? HybridName{} : hybrid_name(info.name);
-    if (!hybrid.pmu.empty()) {
+    const HybridName hybrid = hybrid_name(info.name);
+    if (!split_hybrid_ && !hybrid.pmu.empty()) {
         const auto same = std::ranges::find_if(rows_, [&](const Row& row) {
             const bool counted = std::ranges::find(row.core_pmus, hybrid.pmu) != row.core_pmus.end();
             return !row.core_pmus.empty() && !counted &&
@@ -50,17 +73,16 @@ void ProfileEvents::add(EventIndex index) {
         }
     }
     const Nanoseconds period = info.nominal_period();
-    const bool cycles =
-        info.attr.type == collector::kTypeHardware && (info.attr.config & 0xffffffffU) == collector::kHwCpuCycles;
     Row row{.event = {.name = info.name,
-                      .unit = period.count() > 0 ? WeightUnit::kNanoseconds
-                                                 : (cycles ? WeightUnit::kCycles : WeightUnit::kEvents),
+                      .unit = period.count() > 0
+                                  ? WeightUnit::kNanoseconds
+                                  : (counts_cycles(info, hybrid) ? WeightUnit::kCycles : WeightUnit::kEvents),
                       .frequency_mode = info.attr.freq(),
                       .rate = info.attr.sample_period_or_freq,
                       .nominal_period = period},
             .index = index,
             .core_pmus = {}};
-    if (!hybrid.pmu.empty()) row.core_pmus.emplace_back(hybrid.pmu);
+    if (!split_hybrid_ && !hybrid.pmu.empty()) row.core_pmus.emplace_back(hybrid.pmu);
     numbers_.push_back(static_cast<std::uint32_t>(rows_.size()));
     rows_.push_back(std::move(row));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The events of a profile while it grows: the sampling events of a recording's table in its order, numbered. One event
-// that a recorder had to open once per core type of a hybrid CPU ("cpu_core/cycles/", "cpu_atom/cycles/") is one event
-// here, "cycles", unless they are to stay apart.
+// that a recorder had to open once per core type of a CPU ("cpu_core/cycles/" and "cpu_atom/cycles/",
+// "armv8_cortex_a53/cycles/" and "armv8_cortex_a72/cycles/") is one event here, "cycles", unless they are to stay
+// apart.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,8 @@ private:
     bool split_hybrid_ = false;
 };
 
-// "cpu_core/cycles:ppp/": PMU "cpu_core", event "cycles:ppp". Both empty where the name is of no core type.
+// "cpu_core/cycles:ppp/": PMU "cpu_core", event "cycles:ppp". Both empty where the name is of no PMU that may be one
+// core type's among several.
 struct HybridName {
     std::string_view pmu{};
     std::string event{};

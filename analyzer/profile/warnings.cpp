@@ -2,74 +2,37 @@
 #include "analyzer/profile/warnings.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 namespace perfvigil::analyzer {
 namespace {
-
-constexpr std::size_t kCpusNamed = 16;
-
-std::string percent(double share) {
-    char text[32];
-    std::snprintf(text, sizeof text, share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
-    return text;
-}
 
 std::string count(std::uint64_t number, std::string_view one, std::string_view many) {
     return std::to_string(number) + " " + std::string(number == 1 ? one : many);
 }
 
-// What was lost has neither process nor time. With a selection the share is of all samples of the slices that the
-// selection touches, as the losses are.
+// What was lost in the slices that a selection touches, against all that arrived in them: the observation of lost
+// samples knows the whole recording only.
 void warn_of_loss(Profile& profile, const WindowFacts& facts) {
-    for (std::size_t i = 0; i < profile.events.size(); ++i) {
+    for (std::size_t i = 0; i < std::min(profile.events.size(), facts.arrived.size()); ++i) {
         const auto& event = profile.events[i];
-        if (event.lost == 0) continue;
-        const std::uint64_t arrived = i < facts.arrived.size() ? facts.arrived[i] : event.samples;
-        const std::uint64_t all = arrived + event.lost;
-        const double share = static_cast<double>(event.lost) / static_cast<double>(all);
-        if (share <= kUnreliableLoss) continue;
-        const std::string what = event.lost_is_shared
-                                     ? "Records were lost in the rings that hold " + event.name + ": " +
-                                           std::to_string(event.lost) + " of any kind, against " +
-                                           count(arrived, "sample", "samples") + " that arrived"
-                                     : percent(share) + " of the " + event.name + " samples were lost (" +
-                                           std::to_string(event.lost) + " of " + std::to_string(all) + ")";
-        profile.warnings.push_back(what +
-                                   ". This profile is unreliable: the functions with the highest rates are the most "
-                                   "undercounted.");
+        const double all = static_cast<double>(facts.arrived[i] + event.lost);
+        if (event.lost == 0 || static_cast<double>(event.lost) <= kUnreliableLoss * all) continue;
+        profile.warnings.push_back("In the slices that were selected from, " +
+                                   count(event.lost, "record of ", "records of ") + event.name + " were lost against " +
+                                   count(facts.arrived[i], "sample", "samples") + " that arrived.");
     }
 }
 
-void warn_of_coverage(Profile& profile) {
-    std::string list;
-    std::size_t found = 0;
-    for (const auto& cpu : profile.cpus) {
-        if (!cpu.busy.known || cpu.busy.coverage >= kFullCoverage) continue;
-        if (++found > kCpusNamed) continue;
-        if (!list.empty()) list += ", ";
-        list += "CPU " + std::to_string(cpu.sum.cpu.value) + " (" + percent(cpu.busy.coverage) + ")";
-    }
-    if (found == 0) return;
-    if (found > kCpusNamed) list += " and " + std::to_string(found - kCpusNamed) + " more";
-    profile.warnings.push_back("Fewer clock samples than ticks due on " + list +
-                               ". Busy is computed from the ticks due; the clock ledger says what is known of the "
-                               "missing time.");
-}
-
+// Where the profile knows its CPUs, the clock's silence stands in their ledgers and is judged by what it comes to
+// (throttled_clock).
 void warn_of_throttling(Profile& profile, const WindowFacts& facts) {
-    Nanoseconds silent{};
-    for (const auto& cpu : profile.cpus) silent += cpu.sum.throttled;
     for (std::size_t i = 0; i < profile.events.size() && i < facts.throttles.size(); ++i) {
         const auto& event = profile.events[i];
-        if (facts.throttles[i] == 0) continue;
-        std::string text = "The kernel throttled " + event.name + " " + count(facts.throttles[i], "time", "times");
-        if (event.unit == WeightUnit::kNanoseconds && silent.count() > 0) {
-            char seconds[48];
-            std::snprintf(seconds, sizeof seconds, " (%.3f s without samples)", to_seconds(silent));
-            text += seconds;
-        }
-        profile.warnings.push_back(text + ": what ran then is missing from the samples.");
+        const bool in_ledger = event.unit == WeightUnit::kNanoseconds && !profile.cpus.empty();
+        if (facts.throttles[i] == 0 || in_ledger) continue;
+        profile.warnings.push_back("The kernel throttled " + event.name + " " +
+                                   count(facts.throttles[i], "time", "times") +
+                                   ": what ran then is missing from the samples.");
     }
 }
 
@@ -89,9 +52,6 @@ void warn_of_events(Profile& profile, const std::vector<collector::EventInfo>& e
             "The cycles counter had to be shared and ran only part of the time: its counts are scaled.");
     }
     if (clocks < 2) return;
-    profile.warnings.emplace_back(
-        "This recording holds cpu-clock twice, as perf writes it where cycles are not available: the two are the same "
-        "measurement, and comparing them says nothing.");
     const bool known = std::ranges::any_of(profile.degraded, [](const auto& d) { return d.reason == "no_pmu"; });
     if (!known) {
         profile.degraded.push_back({.reason = "no_pmu",
@@ -121,8 +81,7 @@ void WindowFacts::add_arrived(std::uint32_t event, std::uint64_t count) {
 }
 
 void add_warnings(Profile& profile, const std::vector<collector::EventInfo>& events, const WindowFacts& facts) {
-    warn_of_loss(profile, facts);
-    warn_of_coverage(profile);
+    if (!profile.filter.empty()) warn_of_loss(profile, facts);
     warn_of_throttling(profile, facts);
     warn_of_events(profile, events);
     if (profile.maps_suspect) {

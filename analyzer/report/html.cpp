@@ -10,8 +10,8 @@
 #include "analyzer/export/markup.hpp"
 #include "analyzer/html_table.hpp"
 #include "analyzer/observations.hpp"
+#include "analyzer/origin_text.hpp"
 #include "analyzer/text_page.hpp"
-#include "base/time_text.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -19,20 +19,10 @@ namespace {
 using enum HtmlTable::Kind;
 
 std::string summary_html(const Profile& profile) {
-    const auto& host = profile.host;
     auto out = html_element("h1", "perfvigil report " + markup(profile.id));
-    std::string text =
-        fmt::format("host {}, Linux {} {}", markup(host.hostname), markup(host.os_release), markup(host.architecture));
-    if (host.cpus_online != 0) text += fmt::format(", {} CPUs online", host.cpus_online);
-    if (!host.cpu_description.empty()) text += ", " + markup(host.cpu_description);
-    out += html_element("p", text);
-    text = profile.end == WallTime{}
-               ? "at an unknown time"
-               : fmt::format("{} to {} UTC", readable_time(profile.start), readable_time(profile.end));
-    text += fmt::format(", {:.1f} s", to_seconds(profile.duration));
-    if (!host.recorder.empty()) text += ", recorded by " + markup(host.recorder);
-    if (profile.partial) text += "; partial window";
-    out += html_element("p", text);
+    const auto host = host_text(profile.host);
+    out += html_element("p", host.empty() ? "from an unknown host" : markup(host));
+    out += html_element("p", markup(time_text(profile)));
     if (!profile.filter.empty()) {
         out += html_element("p class=alarm", "Shown: only <code>" + markup(profile.filter) + "</code>");
     }

@@ -5,9 +5,9 @@
 
 #include <fmt/core.h>
 
+#include "analyzer/origin_text.hpp"
 #include "analyzer/report/observations.hpp"
 #include "base/text.hpp"
-#include "base/time_text.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -15,20 +15,10 @@ namespace {
 using enum TextTable::Align;
 
 void write_header(TextPage& page, const Profile& profile) {
-    const auto& host = profile.host;
     page.line(fmt::format("perfvigil report {}", escape(profile.id)));
-    std::string text =
-        fmt::format("host {}, Linux {} {}", escape(host.hostname), escape(host.os_release), escape(host.architecture));
-    if (host.cpus_online != 0) text += fmt::format(", {} CPUs online", host.cpus_online);
-    if (!host.cpu_description.empty()) text += ", " + escape(host.cpu_description);
-    page.sentence(text, 2);
-    text = profile.end == WallTime{}
-               ? "at an unknown time"
-               : fmt::format("{} to {} UTC", readable_time(profile.start), readable_time(profile.end));
-    text += fmt::format(", {:.1f} s", to_seconds(profile.duration));
-    if (!host.recorder.empty()) text += ", recorded by " + escape(host.recorder);
-    if (profile.partial) text += "; partial window";
-    page.sentence(text, 2);
+    const auto host = host_text(profile.host);
+    page.sentence(host.empty() ? "from an unknown host" : escape(host), 2);
+    page.sentence(escape(time_text(profile)), 2);
     if (!profile.filter.empty()) page.sentence("shown: only " + escape(profile.filter), 2);
 }
 
@@ -91,11 +81,16 @@ std::string report_text(const Profile& profile, const ReportOptions& options) {
     TextPage page(options.width);
     write_header(page, profile);
     write_roots(page, profile, options);
+    auto observations = observe(profile);
+    // One function's page has only what may make it wrong.
+    if (!options.focus.empty()) {
+        std::erase_if(observations, [](const Observation& row) { return row.severity != Severity::kWarning; });
+    }
     write_conditions(page, profile);
+    write_observations(page, observations);
     if (!options.focus.empty()) {
         write_focus(page, profile, options);
     } else {
-        write_observations(page, observe(profile));
         write_cpus(page, profile, options);
         write_ledger(page, profile, options);
         for (std::uint32_t i = 0; i < profile.events.size(); ++i) write_event(page, profile, options, i);

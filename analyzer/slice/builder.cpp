@@ -139,7 +139,7 @@ void SliceBuilder::State::sample(const OrderedRecord& record, const SampleRecord
     std::optional<CpuId> cpu;
     if (filter) {
         cpu = cpu_of(*record.event, sample.sample);
-        if (!filter->takes(sample.sample, cpu)) return accounts.leave_out(record, sample);
+        if (!filter->takes(marks_of(sample.sample, cpu))) return accounts.leave_out(record, sample);
         if (!filter->selection().by_cpu) cpu.reset();
     }
     if (part_length.count() > 0) end_parts_before(record.time);

@@ -96,6 +96,28 @@ constexpr auto kPrefixes = std::to_array<Name>({
     {"fred_sysvec_", TextClass::kInterrupt},
 });
 
+// A kernel has a hundred thousand names: few of them begin as one of these does.
+class Beginnings {
+public:
+    constexpr Beginnings() {
+        for (const auto& name : kNames) begins_[place(name.text)] = true;
+        for (const auto& name : kPrefixes) begins_[place(name.text)] = true;
+    }
+    [[nodiscard]] constexpr bool may_be(std::string_view name) const {
+        return name.size() >= kBytes && begins_[place(name)];
+    }
+
+private:
+    static constexpr std::size_t kBytes = 4;
+    static constexpr std::size_t place(std::string_view name) {
+        std::size_t hash = 0;
+        for (const char c : name.substr(0, kBytes)) hash = hash * 37 + static_cast<unsigned char>(c);
+        return hash % 1024;
+    }
+    std::array<bool, 1024> begins_{};
+};
+constexpr Beginnings kBeginnings;
+
 }  // namespace
 
 KernelText::KernelText(std::span<const KernelTextRange> ranges) : ranges_(ranges.begin(), ranges.end()) {
@@ -120,6 +142,7 @@ TextClass KernelText::classify(std::uint64_t address) const {
 }
 
 TextClass KernelText::class_of_symbol(std::string_view name) {
+    if (!kBeginnings.may_be(name)) return TextClass::kOther;
     name = name.substr(0, name.find('.', 1));
     for (const auto& [text, text_class] : kNames) {
         if (name == text) return text_class;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/text.hpp"
 
@@ -10,11 +11,13 @@ namespace perfvigil::analyzer {
 
 std::optional<KallsymsLine> parse_kallsyms_line(std::string_view line) {
     KallsymsLine parsed;
-    const auto address = parse_number<std::uint64_t>(next_piece(line, ' '), 16);
-    const auto type = next_piece(line, ' ');
-    if (!address || type.size() != 1) return std::nullopt;
-    parsed.address = *address;
-    parsed.type = type.front();
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), parsed.address, 16);
+    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+    // " t " and at least one character of a name
+    if (error != std::errc{} || line.size() < 4 || line[0] != ' ' || line[1] == ' ' || line[2] != ' ')
+        return std::nullopt;
+    parsed.type = line[1];
+    line.remove_prefix(3);
     parsed.name = next_piece(line, '\t');
     if (parsed.name.empty()) return std::nullopt;
     if (line.empty()) return parsed;
@@ -63,6 +66,7 @@ void KallsymsStream::take(std::string_view line) {
 }
 
 bool is_section_marker(std::string_view name) {
+    if (!name.starts_with('_')) return false;
     constexpr std::array<std::string_view, 24> kMarkers{"_text",
                                                         "_stext",
                                                         "_etext",

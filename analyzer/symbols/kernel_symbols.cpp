@@ -21,6 +21,7 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMaxPadding = 256;  // CONFIG_FUNCTION_PADDING_BYTES is 59 at most
 constexpr std::size_t kMaxSymbols = 4U << 20;
+constexpr std::size_t kUsualSymbols = 256U << 10;
 constexpr std::size_t kMaxNameBytes = 512U << 20;
 
 std::string display_module(std::string_view module) {
@@ -37,7 +38,12 @@ std::uint64_t page_after(std::uint64_t address) { return (address / kPage + 2) *
 // Collects lines in any order, then makes disjoint ranges of them.
 class KernelSymbolsBuilder {
 public:
-    KernelSymbolsBuilder() { symbols_.modules_.emplace_back("[kernel.kallsyms]"); }
+    KernelSymbolsBuilder() {
+        symbols_.modules_.emplace_back("[kernel.kallsyms]");
+        // As much as most kernels need: what is not used of it is never touched.
+        raws_.reserve(kUsualSymbols);
+        symbols_.names_.reserve(kUsualSymbols * 24);
+    }
 
     void add(const KallsymsLine& line) {
         any_address_ = any_address_ || line.address != 0;
@@ -65,7 +71,7 @@ public:
     KernelSymbols build(std::uint64_t malformed) && {
         symbols_.malformed_ = malformed;
         symbols_.hidden_ = lines_ > 0 && !any_address_;
-        std::ranges::sort(raws_, [&](const Raw& a, const Raw& b) { return before(a, b); });
+        sort();
         symbols_.entries_.reserve(raws_.size());
         for (std::size_t i = 0; i < raws_.size();) {
             const auto next = next_address(i);
@@ -147,6 +153,21 @@ private:
         const auto underscores_b = name_b.find_first_not_of('_');
         if (underscores_a != underscores_b) return underscores_a < underscores_b;
         return name_a.size() != name_b.size() ? name_a.size() > name_b.size() : name_a < name_b;
+    }
+
+    // The kernel's own symbols come in order of address, modules' in any, nearly always behind them.
+    void sort() {
+        const auto in_order = [&](const Raw& a, const Raw& b) { return before(a, b); };
+        const auto modules = std::ranges::is_sorted_until(raws_, {}, &Raw::address);
+        for (auto first = raws_.begin(); first != modules;) {
+            const auto last =
+                std::find_if(first, modules, [&](const Raw& raw) { return raw.address != first->address; });
+            if (last - first > 1) std::sort(first, last, in_order);
+            first = last;
+        }
+        std::sort(modules, raws_.end(), in_order);
+        if (modules == raws_.begin() || modules == raws_.end() || in_order(*std::prev(modules), *modules)) return;
+        std::inplace_merge(raws_.begin(), modules, raws_.end(), in_order);
     }
 
     [[nodiscard]] std::size_t next_address(std::size_t i) const {

@@ -9,6 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyzer/diff.hpp"
+#include "analyzer/export/gzip.hpp"
+#include "analyzer/input/load.hpp"
 #include "base/fd.hpp"
 #include "collector/capture_header.hpp"
 #include "tests/support/capture_foreign.hpp"
@@ -95,6 +98,44 @@ TEST_F(CaptureAnalysisTest, PercentAreOfTheHeadersTimesOrOfAFirstPass) {
     EXPECT_EQ(analyze(write(), in_time("25%..100%"))->events[0].samples, 50U);
 }
 
+TEST_F(CaptureAnalysisTest, PercentOfACaptureThatIsPackedOrHasNoHeader) {
+    const auto load = [&](const std::string& name, Bytes bytes) {
+        return load_profile(folder_.write(name, bytes),
+                            {.samples = {.time = parse_time_range("0%..50%").value()}, .symbols = {.buildid_dir = ""}},
+                            system_clock());
+    };
+    const auto file = capture_.file();
+    const auto packed = gzip({reinterpret_cast<const char*>(file.data()), file.size()});
+    const auto streamed = capture_.pipe();
+    for (const auto& profile : {load("a.gz", std::as_bytes(std::span(packed))), load("pipe", Bytes(streamed))}) {
+        ASSERT_TRUE(profile) << profile.error().message;
+        EXPECT_EQ(profile->events[0].samples, 50U);
+        EXPECT_EQ(profile->events[0].whole_samples, 100U);
+    }
+}
+
+// What perfvigil diff asks for: slices of the stretch alone, fine enough to vary between.
+TEST_F(CaptureAnalysisTest, FineMomentsOfAStretchAreOfThatStretch) {
+    auto options = in_time("20s..60s");
+    options.moment = std::chrono::milliseconds(100);
+    const auto profile = analyze(write(), options);
+    ASSERT_TRUE(profile) << profile.error().message;
+    EXPECT_EQ(profile->events[0].samples, 40U);
+    std::uint64_t samples = 0;
+    Nanoseconds length{};
+    for (const auto& moment : profile->moments) {
+        samples += moment.totals.at(0).samples;
+        length += moment.length;
+    }
+    EXPECT_EQ(samples, 40U);
+    EXPECT_NEAR(to_seconds(length), 40, 0.2);
+    EXPECT_GE(profile->moments.size(), 20U);
+    EXPECT_LE(profile->moments.size(), 40U);
+    const auto diffs = compare(*profile, *profile, {});
+    ASSERT_TRUE(diffs) << diffs.error().message;
+    EXPECT_FALSE(diffs->front().sampling_error_only);
+}
+
 TEST_F(CaptureAnalysisTest, PercentOfAStreamAreRefused) {
     const std::string path = folder_ / "fifo";
     ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -107,7 +148,7 @@ TEST_F(CaptureAnalysisTest, PercentOfAStreamAreRefused) {
         writer.join();
         if (std::string_view(range).ends_with('%')) {
             ASSERT_FALSE(profile);
-            EXPECT_THAT(profile.error().message, HasSubstr(path + ": a time range in percent needs the capture's end"));
+            EXPECT_THAT(profile.error().message, HasSubstr(path + ": a time range in percent needs to know the end"));
         } else {
             ASSERT_TRUE(profile) << profile.error().message;
             EXPECT_EQ(profile->events[0].samples, 50U);

@@ -284,6 +284,28 @@ TEST_F(DiffRefusal, WhatElseDiffersIsSaid) {
                     HasSubstr("after covers 60.0 s"), HasSubstr("1 and 4 CPUs"), HasSubstr("selected differently")));
 }
 
+TEST_F(DiffRefusal, SidesThatOverlapAreNamed) {
+    for (auto* side : {&before, &after}) {
+        side->host.hostname = "box";
+        side->start = WallTime(std::chrono::seconds(1000));
+        side->end = WallTime(std::chrono::seconds(1060));
+    }
+    EXPECT_THAT(diff_of(before, after).notes, ElementsAre(HasSubstr("The sides have 60.0 s in common")));
+    after.start = WallTime(std::chrono::seconds(1050));
+    after.end = WallTime(std::chrono::seconds(1110));
+    EXPECT_THAT(diff_of(before, after).notes, ElementsAre(HasSubstr("The sides have 10.0 s in common")));
+    after.host.hostname = "other";
+    EXPECT_THAT(diff_of(before, after).notes, IsEmpty());
+    after.host.hostname = "box";
+    after.start = WallTime(std::chrono::seconds(1060));
+    after.end = WallTime(std::chrono::seconds(1120));
+    EXPECT_THAT(diff_of(before, after).notes, IsEmpty()) << "one after the other";
+}
+
+TEST_F(DiffRefusal, TheSameFileTwiceIsNamed) {
+    EXPECT_THAT(diff_of(before, before).notes, ElementsAre("Both sides hold the same samples."));
+}
+
 // --- totals
 
 // parent calls left and right, which change places: its total stays.

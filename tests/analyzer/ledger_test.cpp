@@ -68,6 +68,23 @@ TEST(Busy, OfFullDelivery) {
     EXPECT_GT(busy.interval.high, 0.2);
 }
 
+TEST(Busy, ThrottledTicksAreAsGoodAsLost) {
+    CpuSlice cpu = cpu_of(1000, 600, 200);
+    const Busy silent = busy_of(cpu);
+    EXPECT_DOUBLE_EQ(silent.ratio, 0.6);
+    cpu.throttled = cpu.enabled / 5;
+    const Busy busy = busy_of(cpu);
+    EXPECT_DOUBLE_EQ(busy.ratio, 0.75);
+    EXPECT_DOUBLE_EQ(busy.interval.low, silent.interval.low);
+    EXPECT_GT(busy.interval.high, 0.8);
+    EXPECT_DOUBLE_EQ(busy.coverage, 0.8);
+    cpu = cpu_of(495, 0, 0);
+    cpu.throttled = cpu.enabled;  // all of it
+    EXPECT_DOUBLE_EQ(busy_of(cpu).interval.low, 0);
+    EXPECT_DOUBLE_EQ(busy_of(cpu).interval.high, 1);
+    EXPECT_NEAR(busy_of(cpu).ratio, 0.5, 1e-9);
+}
+
 // The kernel wrote no sample while the CPU was idle: the ticks due are what busy is a share of.
 TEST(Busy, OfACpuThatWritesNoIdleSamples) {
     const Busy busy = busy_of(cpu_of(990, 99, 0));

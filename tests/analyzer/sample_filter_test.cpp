@@ -19,11 +19,14 @@ collector::SampleId sample_at(Nanoseconds time, std::int32_t pid = 1, std::int32
     return id;
 }
 
-bool takes(SampleFilter& filter, Nanoseconds time) { return filter.takes(sample_at(time), CpuId{0}); }
+bool takes(SampleFilter& filter, const collector::SampleId& sample, std::optional<CpuId> cpu) {
+    return filter.takes(marks_of(sample, cpu));
+}
+bool takes(SampleFilter& filter, Nanoseconds time) { return takes(filter, sample_at(time), CpuId{0}); }
 
 TEST(SampleFilter, OfNothingTakesEverything) {
     SampleFilter filter;
-    EXPECT_TRUE(filter.takes({}, std::nullopt));
+    EXPECT_TRUE(takes(filter, {}, std::nullopt));
     EXPECT_TRUE(filter.sentences().empty());
 }
 
@@ -58,26 +61,34 @@ TEST(SampleFilter, PercentOfAnUnknownSpanTakeNothing) {
 
 TEST(SampleFilter, ListsAreOfAnyAndConditionsOfAll) {
     SampleFilter filter({.cpus = {CpuId{3}, CpuId{1}}, .pids = {Pid{7}, Pid{5}}});
-    EXPECT_TRUE(filter.takes(sample_at(seconds(1), 5), CpuId{1}));
-    EXPECT_TRUE(filter.takes(sample_at(seconds(1), 7), CpuId{3}));
-    EXPECT_FALSE(filter.takes(sample_at(seconds(1), 6), CpuId{3}));
-    EXPECT_FALSE(filter.takes(sample_at(seconds(1), 7), CpuId{2}));
+    EXPECT_TRUE(takes(filter, sample_at(seconds(1), 5), CpuId{1}));
+    EXPECT_TRUE(takes(filter, sample_at(seconds(1), 7), CpuId{3}));
+    EXPECT_FALSE(takes(filter, sample_at(seconds(1), 6), CpuId{3}));
+    EXPECT_FALSE(takes(filter, sample_at(seconds(1), 7), CpuId{2}));
     SampleFilter threads({.tids = {Tid{9}}});
-    EXPECT_TRUE(threads.takes(sample_at(seconds(1), 5, 9), std::nullopt));
-    EXPECT_FALSE(threads.takes(sample_at(seconds(1), 9, 5), std::nullopt));
+    EXPECT_TRUE(takes(threads, sample_at(seconds(1), 5, 9), std::nullopt));
+    EXPECT_FALSE(takes(threads, sample_at(seconds(1), 9, 5), std::nullopt));
 }
 
 TEST(SampleFilter, WhatSamplesDoNotSayIsSaid) {
     SampleFilter filter({.time = TimeRange{TimeRange::Unit::kSeconds, 0, 1}});
-    EXPECT_FALSE(filter.takes({}, CpuId{0}));
+    EXPECT_FALSE(takes(filter, {}, CpuId{0}));
     EXPECT_THAT(filter.sentences(), testing::ElementsAre(testing::HasSubstr("1 sample does not say when")));
     SampleFilter cpus({.cpus = {CpuId{0}}});
-    EXPECT_FALSE(cpus.takes(sample_at(seconds(1)), std::nullopt));
-    EXPECT_FALSE(cpus.takes(sample_at(seconds(2)), std::nullopt));
+    EXPECT_FALSE(takes(cpus, sample_at(seconds(1)), std::nullopt));
+    EXPECT_FALSE(takes(cpus, sample_at(seconds(2)), std::nullopt));
     EXPECT_THAT(cpus.sentences(), testing::ElementsAre(testing::HasSubstr("2 samples do not say on which CPU")));
     SampleFilter pids({.pids = {Pid{0}}});
-    EXPECT_FALSE(pids.takes({}, CpuId{0}));
-    EXPECT_THAT(pids.sentences(), testing::ElementsAre(testing::HasSubstr("whose they are")));
+    EXPECT_FALSE(takes(pids, {}, CpuId{0}));
+    EXPECT_THAT(pids.sentences(), testing::ElementsAre(testing::HasSubstr("whose process they are, so --pid left")));
+}
+
+TEST(SampleFilter, WhatHelpsDependsOnWhereTheSamplesStand) {
+    SampleFilter filter({.tids = {Tid{1}}});
+    EXPECT_FALSE(filter.takes({.pid = Pid{1}}));
+    EXPECT_THAT(filter.sentences(), testing::ElementsAre(testing::EndsWith("record with it to select by it.")));
+    EXPECT_THAT(filter.sentences(SampleFilter::Source::kScript),
+                testing::ElementsAre(testing::HasSubstr("print it (perf script -F +tid)")));
 }
 
 }  // namespace

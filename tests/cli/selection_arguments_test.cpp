@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/arguments.hpp"
+
 namespace perfvigil::cli {
 namespace {
 
@@ -73,6 +75,41 @@ TEST_F(SelectionArgumentsTest, AnEmptyNameIsRefused) {
     EXPECT_THROW(parse({"--comm", ""}), CLI::ParseError);
     EXPECT_THROW(parse({"--comm", " , "}), CLI::ParseError);
     EXPECT_THROW(parse({"--comm"}), CLI::ParseError);
+}
+
+TEST_F(SelectionArgumentsTest, NumbersMayBeRanges) {
+    parse({"--cpu", "0-3,8", "--pid", "5", "file"});
+    EXPECT_THAT(selection_.load.samples.cpus, ElementsAre(CpuId{0}, CpuId{1}, CpuId{2}, CpuId{3}, CpuId{8}));
+    EXPECT_THAT(selection_.load.samples.pids, ElementsAre(Pid{5}));
+}
+
+TEST_F(SelectionArgumentsTest, OtherRangesAreRefused) {
+    for (const auto* list : {"1-", "3-1", "a", "0-99999999", "4294967296", "1-2-3"}) {
+        EXPECT_THROW(parse({"--cpu", list, "file"}), CLI::ValidationError) << list;
+    }
+}
+
+TEST(Arguments, CountsAreNotNegative) {
+    CLI::App app;
+    std::optional<std::size_t> top;
+    app.add_option("--top", top)->check(a_count());
+    EXPECT_NO_THROW(app.parse("--top 5"));
+    EXPECT_EQ(top, 5U);
+    EXPECT_THROW(app.parse("--top -1"), CLI::ValidationError);
+    EXPECT_THROW(app.parse("--top 1.5"), CLI::ValidationError);
+}
+
+TEST(Arguments, OtherWordsAreRefusedWithTheList) {
+    CLI::App app;
+    std::string to;
+    app.add_option("--to", to)->check(one_of({"pprof", "folded"}));
+    EXPECT_NO_THROW(app.parse("--to folded"));
+    try {
+        app.parse("--to foo");
+        ADD_FAILURE() << "taken";
+    } catch (const CLI::ValidationError& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("'foo' is none of pprof, folded"));
+    }
 }
 
 }  // namespace

@@ -5,6 +5,10 @@
 
 #include <boost/json.hpp>
 
+#include <ostream>
+#include <string>
+#include <vector>
+
 #include "tests/support/client.hpp"
 #include "tests/support/live_recording.hpp"
 #include "tests/support/paths.hpp"
@@ -79,6 +83,47 @@ TEST_F(QuietHost, TextHasTheSameObservations) {
         EXPECT_THAT(text, HasSubstr(std::string(row.as_object().at("id").as_string()) + ": "));
     }
 }
+
+// --- programs that cost something besides their own code
+
+struct Cost {
+    const char* id;
+    std::vector<std::string> command;  // of tests/clients
+};
+std::ostream& operator<<(std::ostream& out, const Cost& cost) { return out << cost.id; }
+
+class RealCost : public testing::TestWithParam<Cost> {};
+
+TEST_P(RealCost, IsObservedInItsRecordingAndNotInAnothers) {
+    if (const auto why = test::why_not_recordable(); !why.empty()) GTEST_SKIP() << why;
+    const test::TempFolder folder;
+    const auto observed = [&](const std::vector<std::string>& command) {
+        const auto capture = folder / "perf.data";
+        std::vector<std::string> words{"record", "-F", "999", "-e", "cpu-clock", "-o", capture, "--"};
+        words.push_back(test::client_path(command[0]));
+        words.insert(words.end(), command.begin() + 1, command.end());
+        Client record(test::kPerfvigil, words);
+        (void)record.output();
+        Client report(test::kPerfvigil, {"report", "--json", capture});
+        return json::parse(report.output()).as_object().at("observations").as_array();
+    };
+    const auto found = observed(GetParam().command);
+    const auto* row = find(found, GetParam().id);
+    ASSERT_NE(row, nullptr) << json::serialize(found);
+    EXPECT_FALSE(row->at("evidence").as_string().empty());
+    static const auto plain = observed({"split70_30", "1"});
+    EXPECT_EQ(find(plain, GetParam().id), nullptr) << json::serialize(plain);
+}
+
+INSTANTIATE_TEST_SUITE_P(Clients, RealCost,
+                         testing::Values(Cost{"page_faults", {"costs", "faults", "1"}},
+                                         Cost{"memory_copies", {"costs", "copies", "1"}},
+                                         Cost{"syscall_entry", {"costs", "syscalls", "1"}},
+                                         Cost{"futex_storm", {"costs", "futex", "1"}},
+                                         Cost{"tlb_shootdowns", {"costs", "shootdowns", "1"}},
+                                         Cost{"lost_callers", {"costs", "strings", "1"}},
+                                         Cost{"truncated_chains", {"recursion", "200", "1"}}),
+                         [](const auto& given) { return std::string(given.param.id); });
 
 }  // namespace
 }  // namespace perfvigil

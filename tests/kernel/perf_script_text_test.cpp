@@ -93,6 +93,41 @@ TEST_F(PerfScriptText, HasTheSamplesPeriodsAndStacksOfItsCapture) {
     std::uint64_t in_moments = 0;
     for (const auto& moment : text.moments) in_moments += moment.totals.at(event_called(text, "cpu-clock")).samples;
     EXPECT_EQ(in_moments, direct.events[event_called(direct, "cpu-clock")].samples);
+    EXPECT_TRUE(text.cpus.empty()) << "one program was recorded, no CPU";
+}
+
+TEST_F(PerfScriptText, SelectsWhatItsCaptureSelects) {
+    const auto text = script("-F comm,pid,tid,cpu,time,period,event,ip,sym,dso --ns");
+    for (const auto* range : {"20%..60%", "0.2s..0.7s"}) {
+        const LoadOptions options{.samples = {.time = parse_time_range(range).value()}};
+        const auto direct = load_profile(data(), options, system_clock());
+        const auto part = load_profile(text, options, system_clock());
+        ASSERT_TRUE(direct && part);
+        const auto number = event_called(*part, "cpu-clock");
+        const auto& event = direct->events[event_called(*direct, "cpu-clock")];
+        // The header's times are those of other records too, so a range in percent may end a moment elsewhere.
+        EXPECT_NEAR(static_cast<double>(part->events[number].samples), static_cast<double>(event.samples), 30);
+        EXPECT_EQ(part->events[number].whole_samples, event.whole_samples);
+        EXPECT_LT(event.samples, event.whole_samples);
+    }
+}
+
+TEST_F(PerfScriptText, TellsHowBusyCpusWereAsItsCaptureDoes) {
+    const auto command = fmt::format("perf record -q -a -F 997 -g -e cpu-clock -o '{}' -- '{}' 1 >/dev/null 2>'{}'",
+                                     data(), client_path("split70_30"), folder_ / "err");
+    if (std::system(command.c_str()) != 0) GTEST_SKIP() << "perf cannot record CPUs here";
+    const Profile direct = load(data());
+    const Profile text = load(script(""));
+    if (text.cpus.empty()) GTEST_SKIP() << "needs a CPU that idles: no sample is of the idle task";
+    ASSERT_EQ(text.cpus.size(), direct.cpus.size());
+    for (std::size_t i = 0; i < direct.cpus.size(); ++i) {
+        EXPECT_EQ(text.cpus[i].sum.cpu, direct.cpus[i].sum.cpu);
+        EXPECT_EQ(text.cpus[i].sum.samples, direct.cpus[i].sum.samples);
+        EXPECT_NEAR(to_seconds(text.cpus[i].sum.enabled), to_seconds(direct.cpus[i].sum.enabled), 0.005);
+        EXPECT_NEAR(text.cpus[i].busy.ratio, direct.cpus[i].busy.ratio, 0.01);
+        EXPECT_NEAR(to_seconds(Nanoseconds(text.cpus[i].ledger.idle)),
+                    to_seconds(Nanoseconds(direct.cpus[i].ledger.idle)), 0.01);
+    }
 }
 
 TEST_F(PerfScriptText, KeepsItsSumsWhateverFieldsArePrinted) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "analyzer/diff.hpp"
 #include "tests/support/diff_profiles.hpp"
@@ -51,13 +52,13 @@ Flags flags_of_null_pairs(const LoadModel& model, std::uint64_t seed) {
             .pairs = 1.0 * pairs / kPairs};
 }
 
-void expect_calibrated(const Flags& flags, double most_pairs = 0.07) {
+void expect_calibrated(const Flags& flags) {
     EXPECT_GE(flags.share_intervals, 0.03);
     EXPECT_LE(flags.share_intervals, 0.07);
     EXPECT_GE(flags.rate_intervals, 0.03);
     EXPECT_LE(flags.rate_intervals, 0.07);
     EXPECT_GE(flags.pairs, 0.03);
-    EXPECT_LE(flags.pairs, most_pairs);
+    EXPECT_LE(flags.pairs, 0.07);
     std::printf("intervals %.2f %% (shares), %.2f %% (rates); pairs %.2f %%\n", 100 * flags.share_intervals,
                 100 * flags.rate_intervals, 100 * flags.pairs);
 }
@@ -71,13 +72,13 @@ TEST(DiffSimulation, NullPairsThatVaryFromSliceToSlice) {
         flags_of_null_pairs({.shares = falling_shares(20), .slices = 20, .samples_per_slice = 300, .spread = 0.4}, 12));
 }
 
-// Blocks of three slices hold most of what neighbours have in common, not all of it.
+// Blocks of four slices hold most of what neighbours have in common, not all of it.
 TEST(DiffSimulation, NullPairsWhoseSlicesResembleTheirNeighbours) {
-    expect_calibrated(
-        flags_of_null_pairs(
-            {.shares = falling_shares(20), .slices = 40, .samples_per_slice = 150, .spread = 0.4, .persistence = 0.3},
-            13),
-        0.08);
+    const LoadModel model{
+        .shares = falling_shares(20), .slices = 40, .samples_per_slice = 150, .spread = 0.4, .persistence = 0.3};
+    expect_calibrated(flags_of_null_pairs(model, 13));
+    if (std::getenv("PERFVIGIL_LONG") == nullptr) return;
+    for (std::uint64_t seed = 101; seed <= 106; ++seed) expect_calibrated(flags_of_null_pairs(model, seed));
 }
 
 TEST(DiffSimulation, NullPairsOfAFewSlices) {

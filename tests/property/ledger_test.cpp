@@ -261,6 +261,32 @@ TEST(LedgerTruth, BusyUnderLossHoldsTheTruth) {
     }
 }
 
+// A throttled clock says nothing of what ran: the same.
+TEST(LedgerTruth, BusyUnderThrottlingHoldsTheTruth) {
+    for (const double throttled : {0.01, 0.25, 0.6}) {
+        SyntheticOptions options;
+        options.cpus.clear();
+        for (const double load : {0.0, 0.1, 0.5, 1.0}) {
+            options.cpus.push_back({.busy = load, .irq_in_idle = 0, .throttled = throttled});
+        }
+        const Recording recording(options);
+        std::map<std::uint32_t, CpuSlice> sums;
+        recording.each([&](const CpuSlice& cpu, const SyntheticTruth& truth, std::size_t) {
+            const double share = std::min(1.0, to_seconds(truth.task) / to_seconds(truth.enabled));
+            const auto busy = analyzer::busy_of(cpu, analyzer::kZ999);
+            EXPECT_LE(busy.interval.low, share);
+            EXPECT_GE(busy.interval.high + 1e-6, share);
+            EXPECT_GE(busy.ratio, busy.interval.low);
+            EXPECT_LE(busy.ratio, busy.interval.high);
+            analyzer::accumulate(sums[cpu.cpu.value], cpu);
+        });
+        // The load is even, so what was throttled was like the rest.
+        for (const auto& [number, sum] : sums) {
+            EXPECT_NEAR(analyzer::busy_of(sum).ratio, options.cpus[number].busy, 0.05) << throttled;
+        }
+    }
+}
+
 // Kernels before 6.0 count no losses per event: LOST records must do, and no more than the ticks that are missing are
 // taken for the clock's.
 TEST(LedgerTruth, LossOfAKernelThatDoesNotCountItPerEvent) {

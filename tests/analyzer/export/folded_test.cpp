@@ -19,7 +19,7 @@ TEST(Folded, EachStackIsALineWithTheThreadFirst) {
 
 TEST(Folded, IdleSamplesOnRequest) {
     EXPECT_EQ(folded(test::export_profile(), 0, {.idle = IdleRows::kInclude}),
-              "web;main;work 30\nweb;main;[libc.so.6];read 20\n[no name];read 50\n");
+              "[no name];read 50\nweb;main;work 30\nweb;main;[libc.so.6];read 20\n");
 }
 
 TEST(Folded, SamplesInsteadOfWeightsOnRequest) {

@@ -13,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyzer/export/gzip.hpp"
 #include "analyzer/input/recognize.hpp"
 #include "analyzer/profile/codec.hpp"
 #include "base/fd.hpp"
@@ -154,6 +155,62 @@ TEST_F(Load, APipeIsReadOnce) {
     writer.join();
     ASSERT_TRUE(profile.has_value()) << profile.error().message;
     EXPECT_EQ(folds_of(*profile), (Folds{{"app;main;leaf", 5000 * std::uint64_t{10101010}}}));
+}
+
+std::string script_of(int samples) {
+    std::string text;
+    for (int i = 0; i < samples; ++i) {
+        text +=
+            "app 100/101 [000] " + std::to_string(10 + i) + ".000000: 10101010 cpu-clock: \n\t 401000 f (/bin/app)\n\n";
+    }
+    return text;
+}
+
+TEST_F(Load, PercentOfATextAreFoundInAPassOfTheirOwn) {
+    const LoadOptions half{.samples = {.time = TimeRange{TimeRange::Unit::kPercent, 50, 100}}};
+    const auto text = script_of(101);
+    for (const auto& packed : {text, gzip(text)}) {
+        const auto profile = load(packed, half);
+        ASSERT_TRUE(profile.has_value()) << profile.error().message;
+        EXPECT_EQ(profile->events[0].samples, 51U);
+        EXPECT_EQ(profile->events[0].whole_samples, 101U);
+    }
+}
+
+TEST_F(Load, PercentOfAPipeAreRefused) {
+    const auto path = folder_ / "fifo";
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    std::thread writer([&] {
+        auto fd = open_file(path, O_WRONLY);
+        ASSERT_TRUE(fd.has_value());
+        ASSERT_TRUE(write_all(fd->get(), bytes_of(kScript)).has_value());
+    });
+    const auto profile =
+        load_profile(path, {.samples = {.time = TimeRange{TimeRange::Unit::kPercent, 0, 50}}}, system_clock());
+    writer.join();
+    ASSERT_FALSE(profile.has_value());
+    EXPECT_THAT(profile.error().message, HasSubstr("can be read only once"));
+}
+
+TEST_F(Load, StandardInputIsReadTwiceWhereItIsAFile) {
+    const auto path = folder_.write("x", "a line of somebody else\n" + script_of(11));
+    const int saved = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(::dup2(file, STDIN_FILENO), 0);
+    ::close(file);
+    ASSERT_EQ(::lseek(STDIN_FILENO, 24, SEEK_SET), 24);
+    const auto profile =
+        load_profile("-", {.samples = {.time = TimeRange{TimeRange::Unit::kPercent, 50, 100}}}, system_clock());
+    ::dup2(saved, STDIN_FILENO);
+    ::close(saved);
+    ASSERT_TRUE(profile.has_value()) << profile.error().message;
+    EXPECT_EQ(profile->events[0].samples, 6U);
+    EXPECT_EQ(profile->warnings.size(), 0U) << profile->warnings[0];
+}
+
+TEST_F(Load, OnlyRecordingsAndTheirTextsKnowTimesAndTasks) {
+    EXPECT_THAT(error_of("a;b 1\n", {.samples = {.pids = {Pid{1}}}}), HasSubstr("this is folded"));
+    EXPECT_THAT(error_of(kScript, {.samples = {.by_line = true}}), HasSubstr("source lines"));
 }
 
 TEST_F(Load, TheOldCpuProfileHasCountsAndBinaries) {

@@ -26,6 +26,63 @@ TEST(LostSamples, AreJudgedByTheirShareOfWhatWasDue) {
     EXPECT_EQ(p.find("lost_samples").evidence, "0.20 % of the cpu-clock samples were lost: 20 of 10000.");
 }
 
+// --- partial_coverage
+
+// A CPU of which `samples` of 1000 ticks were written, all of them busy.
+ProfileCpu& sampled_cpu(ObservedProfile& p, std::uint64_t samples) {
+    auto& cpu = p.cpu(samples);
+    cpu.sum.samples = samples;
+    cpu.sum.idle_samples = 0;
+    cpu.sum.mode_time[index_of(Mode::kIdle)] = {};
+    cpu.busy = busy_of(cpu.sum);
+    cpu.ledger = clock_ledger(cpu.sum);
+    return cpu;
+}
+
+TEST(PartialCoverage, SaysWhatIsKnownOfTheMissingTime) {
+    ObservedProfile p;
+    p.rest(1000);
+    auto& cpu = sampled_cpu(p, 400);
+    cpu.sum.times_known = true;
+    cpu.sum.times.idle = 590 * ObservedProfile::kTick;
+    cpu.ledger = clock_ledger(cpu.sum);
+    p.cpu(1000);
+    const auto found = p.find("partial_coverage");
+    EXPECT_EQ(found.severity, Severity::kInfo);
+    EXPECT_EQ(found.evidence,
+              "Fewer clock samples than ticks due on CPU 0 (40 %). What no sample shows of their time: 59 % idle by "
+              "/proc/stat and 1.0 % not explained.");
+    EXPECT_DOUBLE_EQ(figure(found, "coverage", "cpu 0"), 0.4);
+}
+
+TEST(PartialCoverage, WhatNothingExplainsIsNoticed) {
+    ObservedProfile p;
+    p.rest(1000);
+    sampled_cpu(p, 900).sum.times_known = true;
+    EXPECT_EQ(p.find("partial_coverage").severity, Severity::kNotice);
+    // Without /proc/stat it may be idle time as well.
+    p.profile.cpus[0].sum.times_known = false;
+    EXPECT_EQ(p.find("partial_coverage").severity, Severity::kInfo);
+    EXPECT_THAT(p.find("partial_coverage").meaning, HasSubstr("nothing tells idle time"));
+}
+
+TEST(PartialCoverage, ManyCpusAreNotAllNamed) {
+    ObservedProfile p;
+    p.rest(1000);
+    for (int i = 0; i < 12; ++i) sampled_cpu(p, 10);
+    EXPECT_THAT(p.find("partial_coverage").evidence, HasSubstr("and 4 more"));
+}
+
+TEST(PartialCoverage, FullCoverageIsNotTalkedAbout) {
+    ObservedProfile p;
+    p.rest(1000);
+    p.cpu(200);
+    sampled_cpu(p, 960);
+    EXPECT_FALSE(p.fires("partial_coverage"));
+}
+
+// --- lost_samples, in parts
+
 TEST(LostSamples, AFewAreToldQuietly) {
     ObservedProfile p;
     p.rest(99'500);
