@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/selection_arguments.hpp"
 
+#include <chrono>
 #include <limits>
 #include <optional>
 #include <string>
@@ -85,6 +86,8 @@ void add_samples(CLI::App& command, analyzer::SampleSelection& samples) {
     add_ids(command, "--tid", samples.tids, "of these threads (files only)");
 }
 
+constexpr std::chrono::minutes kDebuginfodWait{5};  // for all files of one command
+
 void add_reading(CLI::App& command, analyzer::LoadOptions& load) {
     command.add_option("--symfs", load.symbols.symfs, "folder with the recording host's files under their own paths")
         ->option_text("DIR")
@@ -94,6 +97,17 @@ void add_reading(CLI::App& command, analyzer::LoadOptions& load) {
         ->group(kReading);
     command.add_option("--buildid-dir", load.symbols.buildid_dir, "perf's build-id cache (default: ~/.debug)")
         ->option_text("DIR")
+        ->group(kReading);
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--debuginfod",
+            [&load](const std::vector<std::string>& urls) {
+                load.symbols.debuginfod.urls = urls;
+                load.symbols.debuginfod.wait = kDebuginfodWait;
+            },
+            "debuginfod server to ask for files that are not here, by build-id; several are asked in turn")
+        ->allow_extra_args(false)
+        ->option_text("URL")
         ->group(kReading);
     command.add_flag("--split-hybrid", load.split_hybrid, "each kind of core's events apart, not summed")
         ->group(kReading);

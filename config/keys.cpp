@@ -147,6 +147,13 @@ void add_analysis_and_files(std::vector<Key>& all) {
     all.push_back(scalar("analysis.spread", kLive, PERFVIGIL_FIELD(analysis.spread), DurationFormat{{}, kHour},
                          "Encoding and storing a finished window start after a random time up to this, so that many "
                          "hosts do not peak together; at most half a window."));
+    all.push_back(list("symbols.debuginfod", kRestart, PERFVIGIL_FIELD(symbols.debuginfod), UrlFormat{},
+                       "debuginfod servers that are asked for separate debug files that are not on this host, by "
+                       "build-id, through debuginfod-find; what they send names functions from the next window on. A "
+                       "server learns which programs run here. Empty: none is asked."));
+    all.push_back(scalar("symbols.debuginfod_dir", kRestart, PERFVIGIL_FIELD(symbols.debuginfod_directory),
+                         PathFormat{},
+                         "Where debuginfod-find keeps what it fetched; it removes what was not used for a week."));
     all.push_back(scalar("store.dir", kRestart, PERFVIGIL_FIELD(store.directory), PathFormat{},
                          "Where the windows' profiles are kept, with an index that is rebuilt when it is missing."));
     all.push_back(scalar("store.bytes", kLive, PERFVIGIL_FIELD(store.bytes), BytesFormat{kMiB, kTiB},

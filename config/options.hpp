@@ -31,6 +31,11 @@ struct AnalysisOptions {
     Nanoseconds spread = Seconds(20);
 };
 
+struct SymbolOptions {
+    std::vector<std::string> debuginfod;  // URLs of servers; empty: none is asked
+    std::string debuginfod_directory = "/var/lib/perfvigil/debuginfod";
+};
+
 struct StoreOptions {
     std::string directory = "/var/lib/perfvigil/profiles";
     std::uint64_t bytes = 1ULL << 30;  // beyond it the oldest windows are removed
@@ -81,6 +86,7 @@ struct Options {
     collector::RecordingOptions recording;  // target, inherit and start_disabled_until_exec stay as they are
     CpuSelection cpus;
     AnalysisOptions analysis;
+    SymbolOptions symbols;
     StoreOptions store;
     CaptureOptions captures;
     ListenOptions listen;

@@ -248,6 +248,15 @@ Parsed<std::string> HostFormat::parse(std::string_view text) const {
     return std::string(text);
 }
 
+Parsed<std::string> UrlFormat::parse(std::string_view text) const {
+    const bool known = text.starts_with("http://") || text.starts_with("https://");
+    const auto fits = [](unsigned char c) { return c > ' ' && c < 0x7f; };
+    if (!known || text.size() > 2000 || !std::ranges::all_of(text, fits)) {
+        return refuse(quoted(text) + " is not the URL of a server", "write one such as https://debuginfod.debian.net");
+    }
+    return std::string(text);
+}
+
 bool is_loopback(const std::string& address) {
     in_addr v4{};
     if (::inet_pton(AF_INET, address.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24U) == 127;

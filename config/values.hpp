@@ -124,6 +124,12 @@ struct HostFormat {
     [[nodiscard]] std::string print(const std::string& host) const { return host; }
 };
 
+// Of a server.
+struct UrlFormat {
+    [[nodiscard]] Parsed<std::string> parse(std::string_view text) const;
+    [[nodiscard]] std::string print(const std::string& url) const { return url; }
+};
+
 // Whether only this host itself can reach a numeric address (127.0.0.0/8, ::1).
 [[nodiscard]] bool is_loopback(const std::string& address);
 

@@ -109,7 +109,10 @@ private:
         auto source = run_.replay ? open_replay(*run_.replay, run_.speed, clock_) : open_kernel(options_, clock_);
         if (!source) return fail(std::move(source.error()));
         source_ = std::move(*source);
-        names_ = std::make_unique<Names>(source_, clock_);
+        names_ = std::make_unique<Names>(source_,
+                                         analyzer::DebuginfodOptions{.urls = options_.symbols.debuginfod,
+                                                                     .cache = options_.symbols.debuginfod_directory},
+                                         clock_);
         source_.host.text_ranges = text_ranges_of(source_, *names_);
         board_.degraded.set("symbols", names_->symbolizer.degraded());
         if (source_.session == nullptr) return {};

@@ -10,8 +10,10 @@ analyzer::Origin origin_of(const RunSource& source) {
     return source.capture == nullptr ? analyzer::Origin::kLive : analyzer::Origin::kCapture;
 }
 
-analyzer::HostSymbolizerOptions symbolizer_options(const RunSource& source) {
+analyzer::HostSymbolizerOptions symbolizer_options(const RunSource& source,
+                                                   const analyzer::DebuginfodOptions& debuginfod) {
     analyzer::HostSymbolizerOptions options;
+    options.sources.debuginfod = debuginfod;
     options.origin = origin_of(source);
     if (source.capture != nullptr) {
         options.capture_host = source.host;
@@ -28,11 +30,11 @@ analyzer::SymbolChildOptions child_options(const WakeEvent& cancel) {
 
 }  // namespace
 
-Names::Names(const RunSource& source, const Clock& clock)
+Names::Names(const RunSource& source, const analyzer::DebuginfodOptions& debuginfod, const Clock& clock)
     : child(child_options(cancel), clock),
       opener({}, clock),
       capture_files(analyzer::Origin::kCapture, {}, analyzer::opened_files_limits(), clock),
-      symbolizer(symbolizer_options(source), files_of(source), child, clock) {}
+      symbolizer(symbolizer_options(source, debuginfod), files_of(source), child, clock) {}
 
 // The processes of a capture are not those that live here under their numbers.
 analyzer::FileSource& Names::files_of(const RunSource& source) {

@@ -15,7 +15,7 @@
 namespace perfvigil::daemon {
 
 struct Names {
-    Names(const RunSource& source, const Clock& clock);
+    Names(const RunSource& source, const analyzer::DebuginfodOptions& debuginfod, const Clock& clock);
 
     // Any thread: nothing is waited for from now on, what has no name yet stays without.
     void hurry() { cancel.raise(); }

@@ -22,10 +22,19 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 constexpr std::chrono::seconds kTidyEvery{5};
 constexpr std::size_t kMaxAsked = 1024;
 
+// Something else than an open that may hang like one.
+struct Errand {
+    std::function<void()> work;
+    bool done = false;
+};
+
 struct Job {
     collector::DsoRef dso;
     Pid pid{};
+    std::shared_ptr<Errand> errand{};  // instead of a Dso
 };
+
+constexpr collector::DsoId kErrand{0};  // no Dso has this number
 
 }  // namespace
 
@@ -45,8 +54,8 @@ struct OpenerThread::State {
     std::set<collector::DsoId> pending;  // in `asked` or being opened for it
     analyzer::OpenedFiles files;
     std::thread worker;
-    std::uint64_t generation = 0;  // of the worker; older ones end when they notice
-    std::optional<collector::DsoId> opening;
+    std::uint64_t generation = 0;             // of the worker; older ones end when they notice
+    std::optional<collector::DsoId> opening;  // kErrand: an errand is being run
     SteadyTime opening_since{};
     bool stop = false;
     bool worker_ended = false;
@@ -71,6 +80,10 @@ struct OpenerThread::State {
             return true;
         }
         return false;
+    }
+
+    [[nodiscard]] bool hangs() const {
+        return opening && std::chrono::steady_clock::now() - opening_since >= options.answer_limit;
     }
 
     void note(collector::DsoId id, Result<analyzer::OpenedFileRef> answer) {
@@ -138,6 +151,21 @@ void OpenerThread::work(const std::shared_ptr<State>& state, std::uint64_t gener
             lock.lock();
             continue;
         }
+        if (job->errand != nullptr) {
+            state->opening = kErrand;
+            state->opening_since = std::chrono::steady_clock::now();
+            lock.unlock();
+            job->errand->work();
+            lock.lock();
+            job->errand->done = true;
+            state->changed.notify_all();
+            if (state->generation != generation) {
+                --state->stuck;
+                return;
+            }
+            state->opening.reset();
+            continue;
+        }
         const auto id = job->dso->id;
         if (state->answered(*job->dso)) {
             state->pending.erase(id);
@@ -183,15 +211,25 @@ Result<analyzer::OpenedFileRef> OpenerThread::file_of(const collector::Dso& dso)
         state.mapped.filled().raise();
     }
     // One open that hangs must not cost the analyst its time for every file behind it.
-    const auto hangs = [&] {
-        return state.opening && std::chrono::steady_clock::now() - state.opening_since >= state.options.answer_limit;
-    };
-    if (hangs()) return busy();
+    if (state.hangs()) return busy();
     (void)state.changed.wait_for(lock, state.options.answer_limit,
                                  [&] { return state.stop || !state.pending.contains(dso.id); });
     known = state.files.find(dso.id);
     if (known == nullptr) return busy();
     return *known;
+}
+
+Result<void> OpenerThread::run(std::function<void()> work) {
+    State& state = *state_;
+    const auto errand = std::make_shared<Errand>(Errand{.work = std::move(work)});
+    std::unique_lock lock(state.mutex);
+    const auto busy = [&] { return fail(ErrorCode::kBusy, "the opener has not done it yet"); };
+    replace_if_stuck();
+    if (state.asked.size() >= kMaxAsked || state.hangs()) return busy();
+    state.asked.push_back({.dso = nullptr, .errand = errand});
+    state.mapped.filled().raise();
+    (void)state.changed.wait_for(lock, state.options.answer_limit, [&] { return state.stop || errand->done; });
+    return errand->done ? Result<void>{} : busy();
 }
 
 void OpenerThread::release(const collector::Dso& dso) {
@@ -204,8 +242,10 @@ void OpenerThread::replace_if_stuck() {
     State& state = *state_;
     if (!state.opening || state.stop || state.stuck >= state.options.max_stuck) return;
     if (std::chrono::steady_clock::now() - state.opening_since < state.options.stuck_after) return;
-    state.files.put(*state.opening, fail(ErrorCode::kIo, "opening it hangs"));
-    state.pending.erase(*state.opening);
+    if (*state.opening != kErrand) {
+        state.files.put(*state.opening, fail(ErrorCode::kIo, "opening it hangs"));
+        state.pending.erase(*state.opening);
+    }
     state.opening.reset();
     ++state.stuck;
     ++state.counts.replaced;

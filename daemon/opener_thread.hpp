@@ -60,6 +60,7 @@ public:
 
     // The analyst's.
     [[nodiscard]] Result<analyzer::OpenedFileRef> file_of(const collector::Dso& dso) override;
+    [[nodiscard]] Result<void> run(std::function<void()> work) override;
     void release(const collector::Dso& dso) override;
 
     // Anybody's.

@@ -24,7 +24,8 @@ inline constexpr std::size_t kMaxMessage = 64;
 enum class RequestKind : std::uint32_t {
     kSymbols = 0,
     kLines = 1,
-    kDebugFile = 2,  // the symbols of a separate debug file, in link addresses: the code itself is not in it
+    kDebugFile = 2,        // the symbols of a separate debug file, in link addresses: the code itself is not in it
+    kLinkedDebugFile = 3,  // the same, if the whole file has the checksum `crc`
 };
 
 struct SymbolRequest {
@@ -32,12 +33,14 @@ struct SymbolRequest {
     std::uint64_t id = 0;
     std::uint64_t max_table_bytes = 0;  // of the answer
     std::uint32_t cpu_seconds = 0;      // the child dies by SIGXCPU when one file takes longer
+    std::uint32_t crc = 0;              // kLinkedDebugFile
 };
 
 enum class ReplyStatus : std::uint32_t {
     kWritten = 0,
-    kTooLarge = 1,  // the table would not fit max_table_bytes
-    kFailed = 2,    // memory or the output file gave out
+    kTooLarge = 1,   // the table would not fit max_table_bytes
+    kFailed = 2,     // memory or the output file gave out
+    kOtherFile = 3,  // kLinkedDebugFile: its checksum is another one
 };
 
 struct SymbolReply {
@@ -53,6 +56,7 @@ struct SymbolReply {
     writer.u32(request.cpu_seconds);
     writer.u64(request.id);
     writer.u64(request.max_table_bytes);
+    writer.u32(request.crc);
     return out;
 }
 
@@ -64,7 +68,8 @@ struct SymbolReply {
     request.cpu_seconds = reader.u32();
     request.id = reader.u64();
     request.max_table_bytes = reader.u64();
-    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kDebugFile)) return std::nullopt;
+    request.crc = reader.u32();
+    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kLinkedDebugFile)) return std::nullopt;
     request.kind = static_cast<RequestKind>(kind);
     return request;
 }
@@ -84,7 +89,7 @@ struct SymbolReply {
     const auto status = reader.u32();
     SymbolReply reply;
     reply.id = reader.u64();
-    if (!known || !reader.ok() || status > static_cast<std::uint32_t>(ReplyStatus::kFailed)) return std::nullopt;
+    if (!known || !reader.ok() || status > static_cast<std::uint32_t>(ReplyStatus::kOtherFile)) return std::nullopt;
     reply.status = static_cast<ReplyStatus>(status);
     return reply;
 }

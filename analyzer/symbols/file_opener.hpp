@@ -20,6 +20,10 @@ public:
 
     void on_dso_mapped(const collector::DsoRef& dso, Pid pid) override;
     [[nodiscard]] Result<OpenedFileRef> file_of(const collector::Dso& dso) override;
+    [[nodiscard]] Result<void> run(std::function<void()> work) override {
+        work();
+        return {};
+    }
     void release(const collector::Dso& dso) override { files_.forget(dso.id); }
 
     [[nodiscard]] const Opener::Counters& counters() const { return opener_.counters(); }

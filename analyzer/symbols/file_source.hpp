@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "base/build_id.hpp"
@@ -25,6 +26,7 @@ struct OpenedFile {
     ino_t inode = 0;
     std::uint64_t size = 0;
     WallTime modified{};
+    std::shared_ptr<const UniqueFd> root{};  // the folder below which its path was found; null: found by no path
 };
 using OpenedFileRef = std::shared_ptr<const OpenedFile>;
 
@@ -38,6 +40,10 @@ public:
     //   kUnsupported  it lies on a file system that is not touched (network, FUSE)
     //   anything else it cannot be opened
     [[nodiscard]] virtual Result<OpenedFileRef> file_of(const collector::Dso& dso) = 0;
+
+    // Does `work` where files are opened, for it may hang as an open may (a dead mount). kBusy: not done within the
+    // limit; it goes on by itself, so what it holds must be its own.
+    [[nodiscard]] virtual Result<void> run(std::function<void()> work) = 0;
 
     // The Dso's file is not needed any more (its symbols are read): an open file keeps its file system busy.
     virtual void release(const collector::Dso& dso) = 0;

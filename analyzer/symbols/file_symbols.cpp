@@ -30,6 +30,8 @@ bool FileSymbols::read_head(ByteReader& reader) {
     const auto names_size = reader.u64();
     const auto id_size = reader.u8();
     const auto id = reader.take(BuildId::kMaxSize);
+    debug_link_crc_ = reader.u32();
+    const auto link_size = reader.u8();
     reader.skip(kTableHeaderSize - reader.position());
     if (!reader.ok() || state > static_cast<std::uint32_t>(FileState::kDamaged) || id_size > id.size()) return false;
     state_ = static_cast<FileState>(state);
@@ -47,7 +49,8 @@ bool FileSymbols::read_head(ByteReader& reader) {
     sizes_ = reader.take(std::uint64_t{count_} * sizeof(std::uint32_t));
     ends_ = reader.take(std::uint64_t{count_} * sizeof(std::uint32_t));
     names_ = reader.take(names_size);
-    return reader.ok();
+    debug_link_ = reader.text_field(link_size);
+    return reader.ok() && debug_link_.size() == link_size && debug_link_.find('/') == std::string::npos;
 }
 
 bool FileSymbols::consistent() const {

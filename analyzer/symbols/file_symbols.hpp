@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,7 +40,11 @@ public:
     [[nodiscard]] std::optional<LinkAddress> link_address(FileOffset offset) const;
 
     [[nodiscard]] FileState state() const { return state_; }
-    [[nodiscard]] bool has_symtab() const { return (flags_ & kTableSymtab) != 0; }
+    // It knows every function: what lies between them is none.
+    [[nodiscard]] bool has_symtab() const { return (flags_ & (kTableSymtab | kTableMini)) != 0; }
+    // The separate debug file that the file names; empty: none.
+    [[nodiscard]] std::string_view debug_link() const { return debug_link_; }
+    [[nodiscard]] std::uint32_t debug_link_crc() const { return debug_link_crc_; }
     [[nodiscard]] std::uint32_t flags() const { return flags_; }
     [[nodiscard]] const BuildId& build_id() const { return build_id_; }
     [[nodiscard]] std::size_t size() const { return count_; }
@@ -67,6 +72,8 @@ private:
     Bytes sizes_;
     Bytes ends_;
     Bytes names_;
+    std::string debug_link_;
+    std::uint32_t debug_link_crc_ = 0;
     std::size_t count_ = 0;
     std::vector<Segment> segments_;
     BuildId build_id_;

@@ -44,7 +44,11 @@ KernelNames kernel_names(const HostSymbolizerOptions& options, const ThisHost& h
 
 SymbolSources sources_for(const HostSymbolizerOptions& options) {
     if (options.origin == Origin::kCapture) return options.sources;
-    return {.symfs = {}, .kallsyms = {}, .buildid_dir = "", .debug_dirs = options.sources.debug_dirs};
+    return {.symfs = {},
+            .kallsyms = {},
+            .buildid_dir = "",
+            .debug_dirs = options.sources.debug_dirs,
+            .debuginfod = options.sources.debuginfod};
 }
 
 UnknownReason reason_of(const Error& error) {
@@ -62,7 +66,9 @@ HostSymbolizer::HostSymbolizer(HostSymbolizerOptions options, FileSource& files,
       host_(options_.this_host ? *options_.this_host : read_this_host(clock)),
       sourced_(sources_for(options_)),
       kernel_(kernel_names(options_, host_, sourced_, clock)),
-      tables_(child, options_.table_bytes, [this](const BuildId& id) { return sourced_.debug_file_of(id); }) {
+      debuginfod_(options_.sources.debuginfod, clock),
+      debug_files_(sourced_, files_, debuginfod_),
+      tables_(child, options_.table_bytes, debug_files_) {
     for (const auto& known : options_.build_ids) build_ids_.emplace(known.path, known.build_id);
     options_.build_ids.clear();
 }
@@ -97,6 +103,11 @@ std::vector<collector::Degraded> HostSymbolizer::degraded() const {
         all.push_back({.reason = "no_symbol_child",
                        .detail = "User functions have no names: " + error->message + ".",
                        .remedy = "Install perfvigil-symbols beside this program, where the package puts it."});
+    }
+    if (const auto& error = debuginfod_.error()) {
+        all.push_back({.reason = "no_debuginfod",
+                       .detail = "Debug files are not fetched: " + error->message + ".",
+                       .remedy = "Install debuginfod-find (Debian: package debuginfod), or name no servers."});
     }
     return all;
 }
@@ -170,11 +181,28 @@ FileTableRef HostSymbolizer::table_for(const collector::Dso& dso, UnknownReason&
     const auto file = open(wanted);
     if (!file) {
         reason = reason_of(file.error());
-        return nullptr;
+        return reason == UnknownReason::kPending ? nullptr : table_without_file(wanted, reason);
     }
-    auto table = tables_.load(**file);
+    auto table = tables_.load(**file, dso.path);
     if (table == nullptr) reason = UnknownReason::kPending;
     return table;
+}
+
+// The file is not here; its separate debug file may be, and a server may have either.
+FileTableRef HostSymbolizer::table_without_file(const collector::Dso& wanted, UnknownReason& reason) {
+    if (wanted.build_id.empty()) return nullptr;
+    if (const auto debug = sourced_.debug_file_of(wanted.build_id)) {
+        if (auto table = tables_.load_debug_alone(*debug)) return table;
+        sourced_.note_debug_alone(wanted.path);
+    }
+    const auto fetched = debuginfod_.get(Debuginfod::Kind::kExecutable, wanted.build_id);
+    if (fetched) {
+        if (auto table = tables_.load(**fetched, wanted.path)) return table;
+        reason = UnknownReason::kPending;
+    } else if (fetched.error().code == ErrorCode::kBusy) {
+        reason = UnknownReason::kPending;
+    }
+    return nullptr;
 }
 
 Result<OpenedFileRef> HostSymbolizer::file_of(const collector::Dso& dso) {
@@ -201,23 +229,34 @@ Result<OpenedFileRef> HostSymbolizer::open(const collector::Dso& wanted) {
 
 Symbol HostSymbolizer::resolve_vdso(const collector::Dso& dso, std::uint64_t offset) {
     State& state = state_of(dso);
-    const bool ours = options_.origin == Origin::kLive || same_kernel(host_, options_.capture_host);
-    if (!ours) return unknown(UnknownReason::kBuildIdMismatch, state.path);
-    if (vdso_ == nullptr && due(state)) load_vdso(state);
-    return vdso_ == nullptr ? unknown(state.reason, state.path) : name_in(state, *vdso_, offset);
+    auto table = state.table.lock();
+    if (table == nullptr && (due(state) || state.reason == UnknownReason::kNone)) {
+        load_vdso(dso, state);
+        table = state.table.lock();
+    }
+    if (table == nullptr) return unknown(state.reason, state.path);
+    table->last_used = window_;
+    return name_in(state, *table, offset);
 }
 
-void HostSymbolizer::load_vdso(State& state) {
-    auto image = copy_own_vdso();
-    if (!image) return give_up(state, UnknownReason::kNoFile);
-    auto symbols = child_.read(image->get());
-    if (!symbols) {
-        const bool its_fault = symbols.error().code == ErrorCode::kInvalid;
-        return give_up(state, its_fault ? UnknownReason::kUnreadable : UnknownReason::kPending);
-    }
-    vdso_ = std::make_shared<FileTable>();
-    if (symbols->state() != FileState::kFunctions) vdso_->reason = UnknownReason::kNoSymbols;
-    vdso_->symbols = std::move(*symbols);
+void HostSymbolizer::load_vdso(const collector::Dso& dso, State& state) {
+    const auto image = vdso_of(wanted_build_id(dso));
+    if (!image) return give_up(state, reason_of(image.error()));
+    const auto table = tables_.load(**image, dso.path);
+    if (table == nullptr) return give_up(state, UnknownReason::kPending);
+    state.tried = true;
+    state.reason = UnknownReason::kNone;
+    state.table = table;
+}
+
+// Ours where it is the recorded one, by its build-id or because the kernel is the same; else one that perf kept.
+Result<OpenedFileRef> HostSymbolizer::vdso_of(const BuildId& build_id) const {
+    const bool ours = options_.origin == Origin::kLive || same_kernel(host_, options_.capture_host);
+    auto own = copy_own_vdso();
+    if (own && (build_id.empty() ? ours : (*own)->build_id == build_id)) return own;
+    if (auto cached = sourced_.vdso_of(build_id)) return cached;
+    if (!own && ours) return own;
+    return fail(ErrorCode::kInvalid, "the recorded vDSO is another one than this kernel's");
 }
 
 // --- code without a file

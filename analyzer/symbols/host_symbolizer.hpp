@@ -20,6 +20,8 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "analyzer/symbols/debug_files.hpp"
+#include "analyzer/symbols/debuginfod.hpp"
 #include "analyzer/symbols/file_opener.hpp"
 #include "analyzer/symbols/file_source.hpp"
 #include "analyzer/symbols/kernel_names.hpp"
@@ -42,7 +44,7 @@ struct HostSymbolizerOptions {
     collector::HostFacts capture_host;
     std::vector<collector::CaptureBuildId> build_ids;
     std::optional<ThisHost> this_host;  // empty: asked for
-    SymbolSources sources{};            // kLive: of these the debug folders alone
+    SymbolSources sources{};            // kLive: of these the debug folders and servers alone
 
     std::size_t table_bytes = 256U << 20;
     std::size_t perf_map_bytes = 128U << 20;
@@ -71,6 +73,7 @@ public:
     // What names have to do without so far: hidden kernel addresses, no symbol child.
     [[nodiscard]] std::vector<collector::Degraded> degraded() const;
 
+    [[nodiscard]] const Debuginfod& debuginfod() const { return debuginfod_; }
     [[nodiscard]] std::size_t table_bytes() const { return tables_.bytes(); }
     [[nodiscard]] std::size_t table_count() const { return tables_.count(); }
     [[nodiscard]] std::size_t dso_count() const { return dsos_.size(); }
@@ -95,13 +98,15 @@ private:
     [[nodiscard]] Symbol resolve_anonymous(const collector::Dso& dso, std::uint64_t offset);
     [[nodiscard]] Symbol name_in(State& state, const FileTable& table, std::uint64_t offset) const;
     void load_file(const collector::Dso& dso, State& state);
-    void load_vdso(State& state);
+    void load_vdso(const collector::Dso& dso, State& state);
+    [[nodiscard]] Result<OpenedFileRef> vdso_of(const BuildId& build_id) const;
     void load_perf_map(const collector::Dso& dso, State& state);
     [[nodiscard]] static std::optional<PerfMap::Function> find_jit(const State& state, std::uint64_t address);
     void trim_perf_maps();
     void give_up(State& state, UnknownReason reason);
     [[nodiscard]] bool due(const State& state) const;
     [[nodiscard]] FileTableRef table_for(const collector::Dso& dso, UnknownReason& reason);
+    [[nodiscard]] FileTableRef table_without_file(const collector::Dso& wanted, UnknownReason& reason);
     [[nodiscard]] Result<OpenedFileRef> open(const collector::Dso& wanted);
     [[nodiscard]] const BuildId& wanted_build_id(const collector::Dso& dso) const;
 
@@ -112,8 +117,9 @@ private:
     ThisHost host_;
     SourcedFiles sourced_;
     KernelNames kernel_;
+    Debuginfod debuginfod_;
+    DebugFiles debug_files_;
     SymbolTables tables_;
-    FileTableRef vdso_;  // kept for good, it is small
     boost::unordered_flat_map<collector::DsoId, std::unique_ptr<State>> dsos_;
     boost::unordered_flat_map<std::string, BuildId> build_ids_;  // of the capture, by path
     std::size_t map_bytes_ = 0;                                  // of all perf maps

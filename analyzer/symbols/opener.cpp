@@ -63,7 +63,7 @@ public:
     // process that mapped it sees it there.
     enum class Trust : std::uint8_t { kIdentity, kPath };
 
-    [[nodiscard]] OpenedFileRef in_root(int root, Trust trust) {
+    [[nodiscard]] OpenedFileRef in_root(const MountRoots::RootRef& root, Trust trust) {
         return judge(open_regular_in(root, path_, remote_), trust);
     }
 
@@ -131,7 +131,7 @@ Result<OpenedFileRef> Opener::open_dso(const collector::Dso& dso, Pid pid) {
     Search search(dso, pid, options_);
     OpenedFileRef file;
     if (auto own = roots_.of_process(pid)) {
-        file = search.in_root(own->get(), Search::Trust::kPath);
+        file = search.in_root(own, Search::Trust::kPath);
         counters_.own_root += file != nullptr ? 1 : 0;
         if (file == nullptr) {
             file = search.in_map_files();
@@ -153,8 +153,13 @@ Result<OpenedFileRef> Opener::open_dso(const collector::Dso& dso, Pid pid) {
 
 OpenedFileRef Opener::find(Search& search) {
     if (auto file = find_in_roots(search, roots_.kept())) return file;
-    if (auto root = open_file(options_.host_root, O_PATH | O_DIRECTORY)) {
-        if (auto file = search.in_root(root->get(), Search::Trust::kIdentity)) {
+    if (host_root_ == nullptr) {
+        if (auto root = open_file(options_.host_root, O_PATH | O_DIRECTORY)) {
+            host_root_ = std::make_shared<const UniqueFd>(std::move(*root));
+        }
+    }
+    if (host_root_ != nullptr) {
+        if (auto file = search.in_root(host_root_, Search::Trust::kIdentity)) {
             ++counters_.host_root;
             return file;
         }
@@ -164,7 +169,7 @@ OpenedFileRef Opener::find(Search& search) {
 
 OpenedFileRef Opener::find_in_roots(Search& search, const std::vector<MountRoots::RootRef>& roots) {
     for (const auto& root : roots) {
-        if (auto file = search.in_root(root->get(), Search::Trust::kIdentity)) {
+        if (auto file = search.in_root(root, Search::Trust::kIdentity)) {
             roots_.note_used(root);
             ++counters_.other_root;
             return file;

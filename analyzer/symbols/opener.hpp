@@ -56,6 +56,7 @@ private:
 
     OpenerOptions options_;
     MountRoots roots_;
+    MountRoots::RootRef host_root_;  // once it was needed
     Counters counters_;
 };
 

@@ -33,7 +33,7 @@ Result<UniqueFd> open_path_in(int root, const std::string& path) {
 }
 
 // From a mere name of a file (O_PATH) to an open one, when it is one that may be opened.
-Result<OpenedFileRef> open_named(const UniqueFd& name, const std::string& path, RemoteFiles remote) {
+Result<OpenedFile> open_named(const UniqueFd& name, const std::string& path, RemoteFiles remote) {
     struct stat st{};
     struct statfs fs{};
     if (::fstat(name.get(), &st) != 0 || ::fstatfs(name.get(), &fs) != 0) return fail_errno(errno, path);
@@ -53,7 +53,12 @@ Result<OpenedFileRef> open_named(const UniqueFd& name, const std::string& path, 
     file.size = static_cast<std::uint64_t>(std::max<off_t>(st.st_size, 0));
     file.modified = WallTime(std::chrono::seconds(st.st_mtim.tv_sec) + Nanoseconds(st.st_mtim.tv_nsec));
     if (auto head = read_elf_head(file.fd.get())) file.build_id = head->build_id;
-    return std::make_shared<const OpenedFile>(std::move(file));
+    return file;
+}
+
+Result<OpenedFileRef> shared(Result<OpenedFile> file) {
+    if (!file) return fail(std::move(file.error()));
+    return std::make_shared<const OpenedFile>(std::move(*file));
 }
 
 }  // namespace
@@ -73,13 +78,22 @@ bool is_remote_file_system(std::uint32_t magic) {
 Result<OpenedFileRef> open_regular_in(int root, const std::string& path, RemoteFiles remote) {
     auto name = open_path_in(root, path);
     if (!name) return fail(std::move(name.error()));
-    return open_named(*name, path, remote);
+    return shared(open_named(*name, path, remote));
+}
+
+Result<OpenedFileRef> open_regular_in(std::shared_ptr<const UniqueFd> root, const std::string& path,
+                                      RemoteFiles remote) {
+    auto name = open_path_in(root->get(), path);
+    if (!name) return fail(std::move(name.error()));
+    auto file = open_named(*name, path, remote);
+    if (file) file->root = std::move(root);
+    return shared(std::move(file));
 }
 
 Result<OpenedFileRef> open_regular_at(const std::string& path, RemoteFiles remote) {
     auto name = open_file(path, O_PATH);
     if (!name) return fail(std::move(name.error()));
-    return open_named(*name, path, remote);
+    return shared(open_named(*name, path, remote));
 }
 
 }  // namespace perfvigil::analyzer

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "analyzer/symbols/file_source.hpp"
 #include "base/error.hpp"
+#include "base/fd.hpp"
 
 namespace perfvigil::analyzer {
 
@@ -16,6 +18,9 @@ enum class RemoteFiles : std::uint8_t { kRefuse, kAllow };
 // inside it, links of /proc are not followed (openat2(2), Linux 5.6). It must be a regular file: a FIFO or device is
 // not opened even for a moment. kUnsupported: it lies on a network or FUSE file system, and `remote` refuses those.
 [[nodiscard]] Result<OpenedFileRef> open_regular_in(int root, const std::string& path, RemoteFiles remote);
+// The same; the file keeps its root.
+[[nodiscard]] Result<OpenedFileRef> open_regular_in(std::shared_ptr<const UniqueFd> root, const std::string& path,
+                                                    RemoteFiles remote);
 
 // The same for a path that we made ourselves, following every link (/proc/PID/map_files/…, /proc/PID/exe).
 [[nodiscard]] Result<OpenedFileRef> open_regular_at(const std::string& path, RemoteFiles remote);

@@ -58,6 +58,10 @@ Result<void> check(const SymbolSources& sources) {
     if (sources.buildid_dir && !sources.buildid_dir->empty()) {
         if (auto folder = check_folder(*sources.buildid_dir, "--buildid-dir"); !folder) return folder;
     }
+    for (const auto& url : sources.debuginfod.urls) {
+        if (url.starts_with("http://") || url.starts_with("https://")) continue;
+        return fail(ErrorCode::kInvalid, fmt::format("--debuginfod: {}: not the URL of a server (https://…)", url));
+    }
     if (sources.kallsyms && ::access(sources.kallsyms->c_str(), R_OK) != 0) {
         return fail(errno_error(errno, *sources.kallsyms).at("--kallsyms"));
     }
@@ -69,8 +73,8 @@ SourcedFiles::SourcedFiles(SymbolSources sources)
     if (!sources_.symfs) return;
     auto folder = open_file(*sources_.symfs, O_PATH | O_DIRECTORY);
     if (!folder) return;  // check() says it
-    symfs_ = std::move(*folder);
-    symfs_is_own_root_ = is_own_root(symfs_.get());
+    symfs_ = std::make_shared<const UniqueFd>(std::move(*folder));
+    symfs_is_own_root_ = is_own_root(symfs_->get());
 }
 
 OpenedFileRef SourcedFiles::in_cache(const BuildId& build_id, const char* what) const {
@@ -86,22 +90,31 @@ OpenedFileRef SourcedFiles::file_of(const collector::Dso& wanted) {
 }
 
 OpenedFileRef SourcedFiles::in_symfs(const collector::Dso& wanted) {
-    if (!symfs_ || !wanted.path.starts_with('/')) return nullptr;
+    if (symfs_ == nullptr || !wanted.path.starts_with('/')) return nullptr;
     std::string path = wanted.path;
     if (path.ends_with(kDeleted)) path.resize(path.size() - kDeleted.size());
-    auto file = open_regular_in(symfs_.get(), path, RemoteFiles::kAllow);
+    auto file = open_regular_in(symfs_, path, RemoteFiles::kAllow);
     if (!file) return nullptr;
     const BuildId& found = (*file)->build_id;
     if (wanted.build_id.empty() ? !symfs_is_own_root_ : found == wanted.build_id) return *file;
     if (wanted.build_id.empty()) return nullptr;
-    if (refused_.size() == kMaxRefusals) {
-        ++refused_more_;
-        return nullptr;
-    }
-    refused_.push_back(fmt::format("{}{} was not used: its build-id is {}, that of the recorded file is {}.",
-                                   *sources_.symfs, escape(path), found.empty() ? "none" : found.hex(),
-                                   wanted.build_id.hex()));
+    refuse(fmt::format("{}{} was not used: its build-id is {}, that of the recorded file is {}.", *sources_.symfs,
+                       escape(path), found.empty() ? "none" : found.hex(), wanted.build_id.hex()));
     return nullptr;
+}
+
+void SourcedFiles::note_debug_alone(const std::string& path) {
+    refuse(
+        fmt::format("{}: its separate debug file is here, but does not say where in the missing file its code lay (its "
+                    "program headers were rewritten, as objcopy does): give the file itself too.",
+                    escape(path)));
+}
+
+void SourcedFiles::refuse(std::string sentence) {
+    if (refused_.size() < kMaxRefusals)
+        refused_.push_back(std::move(sentence));
+    else
+        ++refused_more_;
 }
 
 OpenedFileRef SourcedFiles::debug_file_of(const BuildId& build_id) {
@@ -109,10 +122,9 @@ OpenedFileRef SourcedFiles::debug_file_of(const BuildId& build_id) {
     if (path.empty()) return nullptr;
     if (auto file = in_cache(build_id, "/debug")) return file;
     const auto name = path + ".debug";
-    if (symfs_) {
+    if (symfs_ != nullptr) {
         const auto inside = std::string(kDebugInSymfs) + name;
-        if (auto file = with_build_id(open_regular_in(symfs_.get(), inside, RemoteFiles::kAllow), build_id))
-            return file;
+        if (auto file = with_build_id(open_regular_in(symfs_, inside, RemoteFiles::kAllow), build_id)) return file;
     }
     for (const auto& folder : sources_.debug_dirs) {
         if (auto file = with_build_id(open_regular_at(folder + name, RemoteFiles::kRefuse), build_id)) return file;
@@ -132,8 +144,7 @@ std::optional<std::string> SourcedFiles::kallsyms_of(const BuildId& kernel) cons
 std::vector<std::string> SourcedFiles::refusals() const {
     auto all = refused_;
     if (refused_more_ > 0) {
-        all.push_back(fmt::format("{} more files below {} were not used: their build-ids are not the recorded ones.",
-                                  refused_more_, *sources_.symfs));
+        all.push_back(fmt::format("{} more files were not used, for reasons like these.", refused_more_));
     }
     return all;
 }

@@ -4,11 +4,13 @@
 //
 //   CACHE/.build-id/xx/yyyy[/elf]            perf buildid-cache, perf record
 //   CACHE/.build-id/xx/yyyy[/kallsyms]       the kernel's
+//   CACHE/.build-id/xx/yyyy[/vdso]           the vDSO
 //   SYMFS/its/path                           links inside stay inside
 //   DEBUG/.build-id/xx/yyyy.debug            code left out; also below SYMFS, and CACHE/.build-id/xx/yyyy/debug
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +36,13 @@ public:
     [[nodiscard]] OpenedFileRef file_of(const collector::Dso& wanted);
     // The separate debug file of that build-id.
     [[nodiscard]] OpenedFileRef debug_file_of(const BuildId& build_id);
+    // The vDSO image with that build-id, as perf's cache keeps it.
+    [[nodiscard]] OpenedFileRef vdso_of(const BuildId& build_id) const { return in_cache(build_id, "/vdso"); }
     // The symbols of the kernel with that build-id.
     [[nodiscard]] std::optional<std::string> kallsyms_of(const BuildId& kernel) const;
+
+    // A separate debug file is there, but cannot stand for the file itself.
+    void note_debug_alone(const std::string& path);
 
     // One sentence for each file that was refused, as many as are worth reading.
     [[nodiscard]] std::vector<std::string> refusals() const;
@@ -43,10 +50,11 @@ public:
 private:
     [[nodiscard]] OpenedFileRef in_cache(const BuildId& build_id, const char* what) const;
     [[nodiscard]] OpenedFileRef in_symfs(const collector::Dso& wanted);
+    void refuse(std::string sentence);
 
     SymbolSources sources_;
-    std::string cache_;  // folder of .build-id; empty: none
-    UniqueFd symfs_;
+    std::string cache_;                      // folder of .build-id; empty: none
+    std::shared_ptr<const UniqueFd> symfs_;  // null: none
     bool symfs_is_own_root_ = false;
     std::vector<std::string> refused_;
     std::uint64_t refused_more_ = 0;

@@ -105,10 +105,10 @@ SymbolChild::SymbolChild(SymbolChildOptions options, const Clock& clock) : optio
 
 SymbolChild::~SymbolChild() { stop(); }
 
-Result<FileSymbols> SymbolChild::read(RequestKind kind, int fd) {
+Result<FileSymbols> SymbolChild::read(RequestKind kind, int fd, std::uint32_t crc) {
     auto table = new_table();
     if (!table) return fail(std::move(table.error()));
-    if (auto asked = ask(kind, fd, table->get()); !asked) return fail(std::move(asked.error()));
+    if (auto asked = ask(kind, fd, table->get(), crc); !asked) return fail(std::move(asked.error()));
     auto mapped = seal_and_map(*table);
     if (!mapped) return fail(std::move(mapped.error()));
     return FileSymbols::from_mapping(std::move(*mapped));
@@ -133,10 +133,10 @@ Result<SourceLines> SymbolChild::lines(int fd, std::vector<LinkAddress> addresse
 }
 
 // One request, answered into `table`.
-Result<void> SymbolChild::ask(RequestKind kind, int file, int table) {
+Result<void> SymbolChild::ask(RequestKind kind, int file, int table, std::uint32_t crc) {
     if (cancelled()) return fail(ErrorCode::kCancelled, std::string(kProgramName) + ": cancelled");
     if (auto running = ensure_running(); !running) return running;
-    Result<void> done = send_request(kind, file, table);
+    Result<void> done = send_request(kind, file, table, crc);
     if (done) done = wait_reply();
     if (!done) return fail(std::move(done.error()).at(kProgramName));
     return {};
@@ -187,11 +187,12 @@ Result<void> SymbolChild::start() {
     return fail(ErrorCode::kIo, options_.program + ": ended before it was ready, or is another program");
 }
 
-Result<void> SymbolChild::send_request(RequestKind kind, int file, int table) {
+Result<void> SymbolChild::send_request(RequestKind kind, int file, int table, std::uint32_t crc) {
     auto text = encode(SymbolRequest{.kind = kind,
                                      .id = next_request_,
                                      .max_table_bytes = options_.table_bytes,
-                                     .cpu_seconds = options_.cpu_seconds});
+                                     .cpu_seconds = options_.cpu_seconds,
+                                     .crc = crc});
     const std::array<int, kRequestDescriptors> fds{file, table};
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(fds))> control{};
     iovec part{.iov_base = text.data(), .iov_len = text.size()};
@@ -259,6 +260,7 @@ Result<void> SymbolChild::wait_reply() {
     switch (reply->status) {
         case ReplyStatus::kWritten: return {};
         case ReplyStatus::kTooLarge: return fail(ErrorCode::kInvalid, "the symbol table is over its size limit");
+        case ReplyStatus::kOtherFile: return fail(ErrorCode::kNotFound, "the file has another checksum");
         case ReplyStatus::kFailed: break;
     }
     return fail(ErrorCode::kInvalid, "the file needs more memory than its limit");

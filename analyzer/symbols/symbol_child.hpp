@@ -57,6 +57,10 @@ public:
     [[nodiscard]] Result<FileSymbols> read(int fd) { return read(RequestKind::kSymbols, fd); }
     // Those of a separate debug file; offsets of the table are link addresses then.
     [[nodiscard]] Result<FileSymbols> read_debug_file(int fd) { return read(RequestKind::kDebugFile, fd); }
+    // The same, where the file is known by its checksum alone; kNotFound: it has another one.
+    [[nodiscard]] Result<FileSymbols> read_linked_debug_file(int fd, std::uint32_t crc) {
+        return read(RequestKind::kLinkedDebugFile, fd, crc);
+    }
     // Where in the sources these instructions of the file come from; errors as above. Addresses in any order.
     [[nodiscard]] Result<SourceLines> lines(int fd, std::vector<LinkAddress> addresses);
 
@@ -64,11 +68,11 @@ public:
     [[nodiscard]] pid_t pid() const { return pid_; }  // 0: none is running
 
 private:
-    [[nodiscard]] Result<FileSymbols> read(RequestKind kind, int fd);
+    [[nodiscard]] Result<FileSymbols> read(RequestKind kind, int fd, std::uint32_t crc = 0);
     [[nodiscard]] Result<void> ensure_running();
     [[nodiscard]] Result<void> start();
-    [[nodiscard]] Result<void> ask(RequestKind kind, int file, int table);
-    [[nodiscard]] Result<void> send_request(RequestKind kind, int file, int table);
+    [[nodiscard]] Result<void> ask(RequestKind kind, int file, int table, std::uint32_t crc = 0);
+    [[nodiscard]] Result<void> send_request(RequestKind kind, int file, int table, std::uint32_t crc);
     // nullopt: it did not answer in time; an empty reply: it is gone or talks nonsense.
     struct Answer {
         std::optional<SymbolReply> reply;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/symbols/debuginfod.hpp"
+
 namespace perfvigil::analyzer {
 
 struct SymbolSources {
@@ -19,6 +21,8 @@ struct SymbolSources {
     std::optional<std::string> buildid_dir{};
     // Folders with .build-id/xx/yyyy.debug below them, first one first.
     std::vector<std::string> debug_dirs{"/usr/lib/debug"};
+    // Servers to be asked for what is nowhere here. None: nobody is asked.
+    DebuginfodOptions debuginfod{};
 };
 
 }  // namespace perfvigil::analyzer

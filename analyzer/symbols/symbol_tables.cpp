@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
 namespace perfvigil::analyzer {
 namespace {
+
+constexpr std::chrono::seconds kAwaitedLimit{2};  // that late debug files may cost at the start of a window
 
 std::string identity(const OpenedFile& file) {
     if (!file.build_id.empty()) return file.build_id.hex();
@@ -32,10 +35,10 @@ FileTableRef SymbolTables::find(const BuildId& build_id) {
     return found == tables_.end() ? nullptr : use(found->second);
 }
 
-FileTableRef SymbolTables::load(const OpenedFile& file) {
+FileTableRef SymbolTables::load(const OpenedFile& file, const std::string& path) {
     const auto key = identity(file);
     if (const auto found = tables_.find(key); found != tables_.end()) return use(found->second);
-    auto table = read(file);
+    auto table = read(file, path);
     if (table != nullptr) tables_.emplace(key, table);
     return table == nullptr ? nullptr : use(std::move(table));
 }
@@ -45,7 +48,18 @@ FileTableRef SymbolTables::use(FileTableRef table) {
     return table;
 }
 
-FileTableRef SymbolTables::read(const OpenedFile& file) {
+FileTableRef SymbolTables::load_debug_alone(const OpenedFile& debug_file) {
+    const auto key = identity(debug_file);
+    if (const auto found = tables_.find(key); found != tables_.end()) return use(found->second);
+    auto symbols = child_.read(debug_file.fd.get());
+    if (!symbols || symbols->state() != FileState::kFunctions) return nullptr;
+    auto table = std::make_shared<FileTable>();
+    table->symbols = std::move(*symbols);
+    tables_.emplace(key, table);
+    return use(std::move(table));
+}
+
+FileTableRef SymbolTables::read(const OpenedFile& file, const std::string& path) {
     auto table = std::make_shared<FileTable>();
     auto symbols = child_.read(file.fd.get());
     if (!symbols) {
@@ -56,20 +70,50 @@ FileTableRef SymbolTables::read(const OpenedFile& file) {
     child_error_.reset();
     table->reason = reason_of(symbols->state());
     table->symbols = std::move(*symbols);
-    return add_debug_file(file, *table) ? table : nullptr;
+    const bool sound = table->reason == UnknownReason::kNone || table->reason == UnknownReason::kNoSymbols;
+    if (!sound || table->has_symtab()) return table;
+    const DebugWanted wanted{.build_id = file.build_id,
+                             .path = path,
+                             .root = file.root,
+                             .link = std::string(table->symbols->debug_link()),
+                             .crc = table->symbols->debug_link_crc()};
+    switch (add_debug_file(wanted, *table)) {
+        case Added::kDone: break;
+        case Added::kNoChild: return nullptr;
+        case Added::kLater:
+            if (awaited_.size() < kMaxAwaited) awaited_.push_back({.table = table, .wanted = wanted, .since = window_});
+            break;
+    }
+    return table;
 }
 
-bool SymbolTables::add_debug_file(const OpenedFile& file, FileTable& table) {
-    const bool sound = table.reason == UnknownReason::kNone || table.reason == UnknownReason::kNoSymbols;
-    if (!sound || table.has_symtab() || !debug_files_) return true;
-    const auto debug_file = debug_files_(file.build_id);
-    if (debug_file == nullptr) return true;
-    auto debug = child_.read_debug_file(debug_file->fd.get());
-    if (!debug) return is_files_fault(std::move(debug.error()));
-    if (debug->state() != FileState::kFunctions) return true;
-    table.debug = std::move(*debug);
-    table.reason = UnknownReason::kNone;
-    return true;
+SymbolTables::Added SymbolTables::add_debug_file(const DebugWanted& wanted, FileTable& table) {
+    const auto candidates = debug_files_.find(wanted);
+    if (!candidates) return candidates.error().code == ErrorCode::kBusy ? Added::kLater : Added::kDone;
+    for (const auto& candidate : *candidates) {
+        const int fd = candidate.file->fd.get();
+        auto debug = candidate.by_checksum ? child_.read_linked_debug_file(fd, wanted.crc) : child_.read_debug_file(fd);
+        if (!debug) {
+            const bool other_file = debug.error().code == ErrorCode::kNotFound && candidate.by_checksum;
+            if (!other_file && !is_files_fault(std::move(debug.error()))) return Added::kNoChild;
+            continue;
+        }
+        if (debug->state() != FileState::kFunctions) continue;
+        table.debug = std::move(*debug);
+        table.reason = UnknownReason::kNone;
+        break;
+    }
+    return Added::kDone;
+}
+
+void SymbolTables::add_awaited() {
+    const auto deadline = std::chrono::steady_clock::now() + kAwaitedLimit;
+    std::erase_if(awaited_, [&](const Awaited& awaited) {
+        if (std::chrono::steady_clock::now() >= deadline) return false;
+        const auto table = awaited.table.lock();
+        if (table == nullptr || window_ - awaited.since > kMaxAwaitedWindows) return true;
+        return add_debug_file(awaited.wanted, *table) == Added::kDone;
+    });
 }
 
 // Else it is the child's, which is remembered unless it will pass.
@@ -97,6 +141,11 @@ std::size_t SymbolTables::bytes() const {
 
 void SymbolTables::begin_window(std::uint64_t window) {
     window_ = window;
+    add_awaited();
+    shrink();
+}
+
+void SymbolTables::shrink() {
     auto total = bytes();
     if (total <= max_bytes_ && tables_.size() <= kMaxTables) return;
     std::vector<std::pair<std::uint64_t, std::string>> by_age;

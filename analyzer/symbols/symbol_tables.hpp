@@ -10,9 +10,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "analyzer/symbols/debug_files.hpp"
 #include "analyzer/symbols/file_source.hpp"
 #include "analyzer/symbols/file_symbols.hpp"
 #include "analyzer/symbols/symbol_child.hpp"
@@ -36,16 +39,17 @@ using FileTableRef = std::shared_ptr<FileTable>;
 
 class SymbolTables {
 public:
-    // The separate debug file with this build-id; null where there is none.
-    using DebugFiles = std::function<OpenedFileRef(const BuildId&)>;
-
-    SymbolTables(SymbolChild& child, std::size_t max_bytes, DebugFiles debug_files = {})
-        : child_(child), max_bytes_(max_bytes), debug_files_(std::move(debug_files)) {}
+    SymbolTables(SymbolChild& child, std::size_t max_bytes, DebugFiles& debug_files)
+        : child_(child), max_bytes_(max_bytes), debug_files_(debug_files) {}
 
     // What is known of the file with this build-id; null when nothing is.
     [[nodiscard]] FileTableRef find(const BuildId& build_id);
-    // Reads the file unless the same one was read before. Null: the child is not to be had now, ask again later.
-    [[nodiscard]] FileTableRef load(const OpenedFile& file);
+    // Reads the file, mapped as `path`, unless the same one was read before. Null: the child is not to be had now, ask
+    // again later. A separate debug file that is still on its way is added in a later begin_window().
+    [[nodiscard]] FileTableRef load(const OpenedFile& file, const std::string& path);
+    // The table of a file of which only the separate debug file is there, if that says where its code lay. Null: it
+    // does not, or cannot be read.
+    [[nodiscard]] FileTableRef load_debug_alone(const OpenedFile& debug_file);
 
     // Tables over the limit go, those not used for the longest time first. `window` numbers what follows.
     void begin_window(std::uint64_t window);
@@ -56,15 +60,25 @@ public:
 
 private:
     static constexpr std::size_t kMaxTables = 16384;
+    static constexpr std::size_t kMaxAwaited = 512;
+    static constexpr std::uint64_t kMaxAwaitedWindows = 10;
+    struct Awaited {  // a table whose debug file is still on its way
+        std::weak_ptr<FileTable> table;
+        DebugWanted wanted;
+        std::uint64_t since = 0;  // window
+    };
+    enum class Added : std::uint8_t { kDone, kLater, kNoChild };
     FileTableRef use(FileTableRef table);
-    [[nodiscard]] FileTableRef read(const OpenedFile& file);
-    // False: the child is not to be had now.
-    [[nodiscard]] bool add_debug_file(const OpenedFile& file, FileTable& table);
+    [[nodiscard]] FileTableRef read(const OpenedFile& file, const std::string& path);
+    [[nodiscard]] Added add_debug_file(const DebugWanted& wanted, FileTable& table);
+    void add_awaited();
+    void shrink();
     [[nodiscard]] bool is_files_fault(Error error);
 
     SymbolChild& child_;
     std::size_t max_bytes_;
-    DebugFiles debug_files_;
+    DebugFiles& debug_files_;
+    std::vector<Awaited> awaited_;
     std::uint64_t window_ = 0;
     // By build-id (hex) or, where the file has none, by device, inode, size and time.
     boost::unordered_flat_map<std::string, FileTableRef> tables_;

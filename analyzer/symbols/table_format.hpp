@@ -3,12 +3,14 @@
 // same host and come from the same build, so numbers are native; the reader trusts none of them.
 //
 //   header    u32 magic, u32 version, u32 state, u32 flags, u32 segments, u32 functions, u64 names size,
-//             u8 build-id size, 20 bytes of build-id, 11 zero bytes            (64 bytes)
+//             u8 build-id size, 20 bytes of build-id, u32 CRC of the separate debug file that the file names,
+//             u8 size of that name (0: it names none), 6 zero bytes            (64 bytes)
 //   segments  per PT_LOAD: u64 file offset, u64 link address, u64 size in the file
 //   starts    per function: u64 file offset, strictly ascending
 //   sizes     per function: u32; start + size never passes the next start
 //   ends      per function: u32 end of its name in `names`, never descending; it begins where the last one ended
 //   names     demangled, escaped (base/text.hpp), not terminated
+//   link      the name of the separate debug file: one part of a path, not terminated
 #pragma once
 
 #include <cstddef>
@@ -17,7 +19,7 @@
 namespace perfvigil::analyzer {
 
 inline constexpr std::uint32_t kTableMagic = 0x53565046;  // "FPVS"
-inline constexpr std::uint32_t kTableVersion = 1;
+inline constexpr std::uint32_t kTableVersion = 2;
 inline constexpr std::size_t kTableHeaderSize = 64;
 inline constexpr std::size_t kTableSegmentSize = 24;
 inline constexpr std::size_t kTableFunctionSize = 16;
@@ -35,6 +37,7 @@ enum TableFlag : std::uint32_t {
     kTableDynsym = 2,   // has .dynsym
     kTableCut = 4,      // functions beyond the limits were left out
     kTableDamaged = 8,  // some section could not be read; the rest is here
+    kTableMini = 16,    // has .gnu_debugdata: with .dynsym that is every function
 };
 
 }  // namespace perfvigil::analyzer

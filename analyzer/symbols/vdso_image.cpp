@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "analyzer/symbols/elf_head.hpp"
+#include "base/fd.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {
@@ -27,7 +29,7 @@ std::optional<std::uint64_t> mapping_size(std::string_view maps, std::uint64_t s
 
 }  // namespace
 
-Result<UniqueFd> copy_own_vdso() {
+Result<OpenedFileRef> copy_own_vdso() {
     const auto start = ::getauxval(AT_SYSINFO_EHDR);
     if (start == 0) return fail(ErrorCode::kNotFound, "the kernel maps no vDSO");
     const auto maps = read_file("/proc/self/maps");
@@ -39,7 +41,11 @@ Result<UniqueFd> copy_own_vdso() {
     if (!copy) return fail_errno(errno, "memfd_create");
     const Bytes image(reinterpret_cast<const std::byte*>(start), *size);  // NOLINT(performance-no-int-to-ptr)
     if (auto written = write_all(copy.get(), image); !written) return fail(std::move(written.error()));
-    return copy;
+    OpenedFile file;
+    file.size = *size;
+    if (auto head = read_elf_head(copy.get())) file.build_id = head->build_id;
+    file.fd = std::move(copy);
+    return std::make_shared<const OpenedFile>(std::move(file));
 }
 
 }  // namespace perfvigil::analyzer

@@ -3,12 +3,12 @@
 // copied into one.
 #pragma once
 
+#include "analyzer/symbols/file_source.hpp"
 #include "base/error.hpp"
-#include "base/fd.hpp"
 
 namespace perfvigil::analyzer {
 
 // A memfd with this process's own vDSO. kNotFound: the kernel maps none.
-[[nodiscard]] Result<UniqueFd> copy_own_vdso();
+[[nodiscard]] Result<OpenedFileRef> copy_own_vdso();
 
 }  // namespace perfvigil::analyzer

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <lzma.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -153,6 +154,83 @@ TEST(ElfSymbols, AreLimited) {
     EXPECT_EQ(none.state, FileState::kDamaged);
 }
 
+std::vector<std::byte> packed(const std::vector<std::byte>& plain) {
+    std::vector<std::byte> out(lzma_stream_buffer_bound(plain.size()));
+    std::size_t size = 0;
+    EXPECT_EQ(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC32, nullptr, reinterpret_cast<const std::uint8_t*>(plain.data()),
+                                      plain.size(), reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size()),
+              LZMA_OK);
+    out.resize(size);
+    return out;
+}
+
+TEST(ElfSymbols, AreCompletedFromTheSymbolsThatAStrippedFileCarriesPacked) {
+    ElfImageSpec inner;
+    inner.debug_file = true;
+    inner.with_dynsym = false;
+    inner.text_offset = 0x3000;
+    inner.symtab = {{"local", 0x401100, 0x20, STT_FUNC, STB_LOCAL}, {"elsewhere", 0x700000, 8}};
+    ElfImageSpec spec;
+    spec.text_offset = 0x3000;
+    spec.with_symtab = false;
+    spec.dynsym = {{"exported", 0x401000, 0x20}};
+    const auto stripped = read(make_elf(spec));
+    EXPECT_EQ(stripped.flags, kTableDynsym);
+    spec.more = {{".gnu_debugdata", packed(make_elf(inner))}};
+    const auto symbols = read(make_elf(spec));
+    EXPECT_EQ(symbols.flags, kTableDynsym | kTableMini);
+    const auto names = by_name(symbols);
+    ASSERT_EQ(names.size(), 2U);
+    EXPECT_EQ(names.at("local").start, 0x3100U);  // of the file, not of what it carries
+    EXPECT_EQ(names.at("exported").start, 0x3000U);
+    // What a whole file carries is not needed.
+    spec.with_symtab = true;
+    spec.symtab = {{"own", 0x401040, 8}};
+    EXPECT_EQ(by_name(read(make_elf(spec))).size(), 2U);
+}
+
+TEST(ElfSymbols, OfAFileThatCarriesRubbishAreItsOwn) {
+    ElfImageSpec spec;
+    spec.with_symtab = false;
+    spec.dynsym = {{"exported", 0x401000, 0x20}};
+    for (const auto& rubbish : {std::vector<std::byte>(100, std::byte{1}), packed(std::vector<std::byte>(1000))}) {
+        spec.more = {{".gnu_debugdata", rubbish}};
+        const auto symbols = read(make_elf(spec));
+        EXPECT_EQ(symbols.flags, kTableDynsym | kTableDamaged);
+        EXPECT_EQ(by_name(symbols).size(), 1U);
+    }
+}
+
+TEST(ElfSymbols, ComeWithTheLinkToADebugFile) {
+    ElfImageSpec spec;
+    std::vector<std::byte> link;
+    ByteWriter writer(link);
+    writer.text("app.debug");
+    writer.zeros(3);
+    writer.u32(0x11223344);
+    spec.more = {{".gnu_debuglink", link}};
+    const auto symbols = read(make_elf(spec));
+    EXPECT_EQ(symbols.debug_link.name, "app.debug");
+    EXPECT_EQ(symbols.debug_link.crc, 0x11223344U);
+    spec.more = {{".gnu_debuglink", std::vector<std::byte>(5, std::byte{'x'})}};
+    const auto damaged = read(make_elf(spec));
+    EXPECT_TRUE(damaged.debug_link.name.empty());
+    EXPECT_NE(damaged.flags & kTableDamaged, 0U);
+}
+
+TEST(ElfSymbols, OfADebugFileAloneNeedProgramHeadersThatWereKept) {
+    ElfImageSpec spec;
+    spec.debug_file = true;
+    spec.text_offset = 0x3000;
+    spec.symtab = {{"first", 0x401010, 0x20}};
+    EXPECT_EQ(read(make_elf(spec)).state, FileState::kStripped);
+    spec.offsets_kept = true;
+    EXPECT_EQ(by_name(read(make_elf(spec))).at("first").start, 0x3010U);
+    // No page of a process could hold such a segment.
+    spec.text_offset = 0x3010;
+    EXPECT_NE(read(make_elf(spec)).state, FileState::kFunctions);
+}
+
 ElfImageSpec rich() {
     ElfImageSpec spec;
     spec.build_id = build_id_of("0011223344");
@@ -247,7 +325,7 @@ void expect_as_nm_says(const std::string& file, const std::string& options, std:
     ASSERT_EQ(symbols.state, FileState::kFunctions);
     std::size_t compared = 0;
     for (const auto& function : symbols.functions) {
-        if (function.label) continue;
+        if (function.label || function.stub) continue;
         // Back to link addresses, by the segments that were reported.
         const auto holds = [&](const ElfSegment& s) {
             return function.start >= s.offset && function.start - s.offset < s.size;
@@ -268,6 +346,48 @@ void expect_as_nm_says(const std::string& file, const std::string& options, std:
 
 TEST(ElfSymbols, OfThisProgramAreThoseOfNm) {
     expect_as_nm_says(std::filesystem::read_symlink("/proc/self/exe"), "", 1000);
+}
+
+// Stubs as objdump(1) labels them in its disassembly: "0000000000001030 <puts@plt>:".
+std::map<std::uint64_t, std::string> stubs_by_objdump(const std::string& file) {
+    std::map<std::uint64_t, std::string> stubs;
+    const auto command = "objdump -d -j .plt -j .plt.sec -j .plt.got '" + file + "' 2>/dev/null";
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
+    std::array<char, 65536> line{};
+    while (pipe != nullptr && std::fgets(line.data(), line.size(), pipe.get()) != nullptr) {
+        std::string_view text = trim(line.data());
+        if (!text.ends_with("@plt>:")) continue;
+        const auto address = parse_number<std::uint64_t>(next_piece(text, ' '), 16);
+        text.remove_prefix(1);
+        const auto name = text.substr(0, text.find('@'));
+        if (address && !name.starts_with("*ABS*")) stubs.emplace(*address, name);
+    }
+    return stubs;
+}
+
+TEST(ElfSymbols, HaveStubsWhereObjdumpSeesThem) {
+    const std::string file = std::filesystem::read_symlink("/proc/self/exe");
+    const auto expected = stubs_by_objdump(file);
+    if (expected.empty()) GTEST_SKIP() << "objdump (binutils) shows no stubs of " << file;
+    const auto fd = open_file(file, O_RDONLY);
+    ASSERT_TRUE(fd);
+    const auto symbols = read_elf_symbols(fd->get());
+    std::map<std::uint64_t, std::string> stubs;
+    for (const auto& function : symbols.functions) {
+        if (!function.stub) continue;
+        const auto holds = [&](const ElfSegment& s) {
+            return function.start >= s.offset && function.start - s.offset < s.size;
+        };
+        const auto segment = std::ranges::find_if(symbols.segments, holds);
+        ASSERT_NE(segment, symbols.segments.end());
+        stubs.emplace(function.start - segment->offset + segment->address, function.name);
+    }
+    EXPECT_GE(expected.size(), 100U);
+    for (const auto& [address, name] : expected) {
+        const auto found = stubs.find(address);
+        ASSERT_NE(found, stubs.end()) << name << " at " << hex_address(address);
+        EXPECT_EQ(found->second, name) << hex_address(address);
+    }
 }
 
 TEST(ElfSymbols, OfTheCLibraryAreThoseOfNm) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyzer/symbols/host_symbolizer.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -43,10 +46,19 @@ public:
         opened.fd = test::memory_file(found->second.bytes);
         opened.build_id = found->second.build_id;
         opened.modified = found->second.modified;
+        opened.root = root;
         opened.inode = std::hash<std::string>{}(dso.path);
         return std::make_shared<const OpenedFile>(std::move(opened));
     }
+    Result<void> run(std::function<void()> work) override {
+        if (busy) return fail(ErrorCode::kBusy, "by order");
+        work();
+        return {};
+    }
     void release(const collector::Dso& dso) override { released.push_back(dso.path); }
+
+    std::shared_ptr<const UniqueFd> root;  // of all files
+    bool busy = false;                     // for run()
 };
 
 class HostSymbolizerTest : public testing::Test {
@@ -299,6 +311,119 @@ TEST_F(HostSymbolizerTest, ADebugFileNamesAFileWithoutAnySymbol) {
     EXPECT_EQ(name(dso("/bin/bare", "aabbccdd"), 0x1010), "/bin/bare main");
 }
 
+// A stripped program that names its debug file, and the debug file; neither has a build-id.
+struct Linked {
+    std::vector<std::byte> program;
+    std::vector<std::byte> debug;
+};
+
+Linked linked_program() {
+    test::ElfImageSpec debug;
+    debug.debug_file = true;
+    debug.symtab = {{"main", 0x401000, 0x100}};
+    Linked made{.program = {}, .debug = test::make_elf(debug)};
+    test::ElfImageSpec program;
+    program.with_symtab = program.with_dynsym = false;
+    std::vector<std::byte> link;
+    ByteWriter writer(link);
+    writer.text("app.debug");
+    writer.zeros(3);
+    writer.u32(static_cast<std::uint32_t>(
+        ::crc32(0, reinterpret_cast<const unsigned char*>(made.debug.data()), static_cast<uInt>(made.debug.size()))));
+    program.more = {{".gnu_debuglink", link}};
+    made.program = test::make_elf(program);
+    return made;
+}
+
+TEST_F(HostSymbolizerTest, ALinkLeadsToTheDebugFileInsideTheRootOfTheFile) {
+    const auto made = linked_program();
+    for (const char* place : {"opt/bin/app.debug", "opt/bin/.debug/app.debug", "usr/lib/debug/opt/bin/app.debug"}) {
+        const test::TempFolder root;
+        (void)root.write(place, Bytes(made.debug));
+        files_.root = std::make_shared<const UniqueFd>(open_file(root / "", O_PATH | O_DIRECTORY).value());
+        files_.files["/opt/bin/app"] = {.bytes = made.program, .build_id = {}};
+        symbolizer_.reset();
+        EXPECT_EQ(name(dso("/opt/bin/app"), 0x1010), "/opt/bin/app main") << place;
+    }
+}
+
+TEST_F(HostSymbolizerTest, ALinkedFileWithAnotherChecksumIsPassedOver) {
+    const auto made = linked_program();
+    auto other = made.debug;
+    other.push_back(std::byte{0});
+    const test::TempFolder root;
+    (void)root.write("opt/bin/app.debug", Bytes(other));
+    files_.root = std::make_shared<const UniqueFd>(open_file(root / "", O_PATH | O_DIRECTORY).value());
+    files_.files["/opt/bin/app"] = {.bytes = made.program, .build_id = {}};
+    EXPECT_EQ(name(dso("/opt/bin/app"), 0x1010), "/opt/bin/app ?stripped");
+    // The right one further on is found.
+    (void)root.write("usr/lib/debug/opt/bin/app.debug", Bytes(made.debug));
+    symbolizer_.reset();
+    EXPECT_EQ(name(dso("/opt/bin/app"), 0x1010), "/opt/bin/app main");
+}
+
+TEST_F(HostSymbolizerTest, ALinkIsNotFollowedOutOfTheRoot) {
+    const auto made = linked_program();
+    const test::TempFolder outside;
+    const auto secret = outside.write("app.debug", Bytes(made.debug));
+    const test::TempFolder root;
+    root.symlink("opt/bin/app.debug", secret);
+    files_.root = std::make_shared<const UniqueFd>(open_file(root / "", O_PATH | O_DIRECTORY).value());
+    files_.files["/opt/bin/app"] = {.bytes = made.program, .build_id = {}};
+    EXPECT_EQ(name(dso("/opt/bin/app"), 0x1010), "/opt/bin/app ?stripped");
+}
+
+TEST_F(HostSymbolizerTest, ADebugFileThatComesLateNamesFromTheNextWindowOn) {
+    const auto made = linked_program();
+    const test::TempFolder root;
+    (void)root.write("opt/bin/app.debug", Bytes(made.debug));
+    files_.root = std::make_shared<const UniqueFd>(open_file(root / "", O_PATH | O_DIRECTORY).value());
+    files_.files["/opt/bin/app"] = {.bytes = made.program, .build_id = {}};
+    files_.busy = true;
+    const auto app = dso("/opt/bin/app");
+    EXPECT_EQ(name(app, 0x1010), "/opt/bin/app ?stripped");
+    symbolizer().begin_window();
+    EXPECT_EQ(name(app, 0x1010), "/opt/bin/app ?stripped");
+    files_.busy = false;
+    symbolizer().begin_window();
+    EXPECT_EQ(name(app, 0x1010), "/opt/bin/app main");
+}
+
+TEST_F(HostSymbolizerTest, ADebugFileStandsForAMissingFileWhenItSaysWhereTheCodeLay) {
+    test::ElfImageSpec debug;
+    debug.debug_file = debug.offsets_kept = true;
+    debug.build_id = build_id_of("aabbccdd");
+    debug.symtab = {{"gone", 0x401000, 0x100}};
+    (void)folder_.write("debug/.build-id/aa/bbccdd.debug", Bytes(test::make_elf(debug)));
+    debug.offsets_kept = false;
+    debug.build_id = build_id_of("ddeeff00");
+    (void)folder_.write("debug/.build-id/dd/eeff00.debug", Bytes(test::make_elf(debug)));
+    options_.sources.debug_dirs = {folder_ / "debug"};
+    options_.origin = Origin::kCapture;
+    EXPECT_EQ(name(dso("/gone/kept", "aabbccdd"), 0x1010), "/gone/kept gone");
+    EXPECT_TRUE(symbolizer().refusals().empty());
+    EXPECT_EQ(name(dso("/gone/rewritten", "ddeeff00"), 0x1010), "/gone/rewritten ?no_file");
+    ASSERT_EQ(symbolizer().refusals().size(), 1U);
+    EXPECT_TRUE(symbolizer().refusals().front().starts_with("/gone/rewritten: its separate debug file is here"));
+}
+
+TEST_F(HostSymbolizerTest, AServerNamesWhatIsNowhereHere) {
+    put_file("/fetched", "aabbccdd", "theirs");
+    const auto stored = folder_.write("store/executable", Bytes(files_.files["/fetched"].bytes));
+    files_.files.clear();
+    const auto program =
+        folder_.write("find", "#!/bin/sh\n[ \"$1 $2\" = 'executable aabbccdd' ] && echo " + stored + "\n");
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    options_.origin = Origin::kCapture;
+    options_.sources.debuginfod = {.urls = {"http://127.0.0.1:1"}, .program = program};
+    options_.sources.debuginfod.wait = std::chrono::seconds(20);
+    EXPECT_EQ(name(dso("/fetched", "aabbccdd"), 0x1010), "/fetched theirs");
+    EXPECT_EQ(name(dso("/unknown", "aabbccee"), 0x1010), "/unknown ?no_file");
+    options_.sources.debuginfod = {};
+    symbolizer_.reset();
+    EXPECT_EQ(name(dso("/fetched", "aabbccdd"), 0x1010), "/fetched ?no_file");
+}
+
 // --- sources of the caller's
 
 TEST_F(HostSymbolizerTest, SymfsNamesACaptureOfElsewhere) {
@@ -316,6 +441,21 @@ TEST_F(HostSymbolizerTest, SymfsNamesACaptureOfElsewhere) {
     ASSERT_EQ(symbolizer().refusals().size(), 1U);
     EXPECT_NE(symbolizer().refusals().front().find("/bin/old was not used"), std::string::npos);
     EXPECT_EQ(name(dso("[kernel.kallsyms]", "", DsoKind::kKernel), 0x1110), "[kernel.kallsyms] ?build_id_mismatch");
+}
+
+TEST_F(HostSymbolizerTest, AVdsoOfAnotherKernelIsTakenFromPerfsCache) {
+    test::ElfImageSpec spec;
+    spec.build_id = build_id_of("aabbccdd");
+    spec.symtab = {{"__vdso_other", 0x401000, 0x100}};
+    (void)folder_.write("cache/.build-id/aa/bbccdd/vdso", Bytes(test::make_elf(spec)));
+    options_.origin = Origin::kCapture;
+    options_.capture_host.hostname = "elsewhere";
+    options_.build_ids = {{.build_id = build_id_of("aabbccdd"), .pid = Pid{-1}, .misc = 0, .path = "[vdso]"}};
+    options_.sources.buildid_dir = folder_ / "cache";
+    EXPECT_EQ(name(dso("[vdso]", "", DsoKind::kVdso), 0x1010), "[vdso] __vdso_other");
+    options_.sources.buildid_dir = "";
+    symbolizer_.reset();
+    EXPECT_EQ(name(dso("[vdso]", "", DsoKind::kVdso), 0x1010), "[vdso] ?build_id_mismatch");
 }
 
 TEST_F(HostSymbolizerTest, LiveNamesUseNoSourceButDebugFiles) {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <csignal>
 #include <filesystem>
@@ -96,6 +97,46 @@ TEST_F(SymbolChildTest, ReadsOneFileAfterTheOther) {
     const auto text = child.read(memory_file(std::as_bytes(std::span("#!/bin/sh"))).get());
     ASSERT_TRUE(text);
     EXPECT_EQ(text->state(), FileState::kNotElf);
+}
+
+TEST_F(SymbolChildTest, TakesALinkedDebugFileByItsChecksumAlone) {
+    ElfImageSpec spec;
+    spec.debug_file = true;
+    spec.symtab = {{"main", 0x401010, 0x20}};
+    const auto bytes = make_elf(spec);
+    const auto crc = ::crc32(0, reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<uInt>(bytes.size()));
+    const auto file = memory_file(bytes);
+    SymbolChild child(real_child(), clock_);
+    const auto right = child.read_linked_debug_file(file.get(), static_cast<std::uint32_t>(crc));
+    ASSERT_TRUE(right) << right.error().message;
+    EXPECT_EQ(right->at(0).name, "main");
+    const auto wrong = child.read_linked_debug_file(file.get(), static_cast<std::uint32_t>(crc) + 1);
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().code, ErrorCode::kNotFound);
+    EXPECT_EQ(child.counters().died, 0U);
+}
+
+TEST_F(SymbolChildTest, TellsOfStubsAndOfTheLink) {
+    ElfImageSpec spec;
+    spec.symtab = {{"main", 0x401010, 0x20}};
+    std::vector<std::byte> link;
+    ByteWriter writer(link);
+    writer.text("app.debug");
+    writer.zeros(3);
+    writer.u32(0x11223344);
+    spec.more = {{".gnu_debuglink", link}};
+    SymbolChild child(real_child(), clock_);
+    const auto symbols = child.read(memory_file(make_elf(spec)).get());
+    ASSERT_TRUE(symbols) << symbols.error().message;
+    EXPECT_EQ(symbols->debug_link(), "app.debug");
+    EXPECT_EQ(symbols->debug_link_crc(), 0x11223344U);
+    const auto itself = open_file(test::kPerfvigilSymbols, O_RDONLY);
+    ASSERT_TRUE(itself);
+    const auto own = child.read(itself->get());
+    ASSERT_TRUE(own) << own.error().message;
+    std::size_t stubs = 0;
+    for (std::size_t i = 0; i < own->size(); ++i) stubs += own->at(i).name.ends_with("@plt") ? 1 : 0;
+    EXPECT_GT(stubs, 10U);
 }
 
 TEST_F(SymbolChildTest, ReadsItself) {

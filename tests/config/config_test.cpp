@@ -67,6 +67,8 @@ TEST(ConfigTest, EveryKeyReadsBackWhatItPrints) {
     changed.recording.slice = Seconds(1);
     changed.cpus = {CpuSelection::Kind::kList, {CpuId{0}, CpuId{1}, CpuId{5}}};
     changed.analysis = {.window = Seconds(5), .spread = Nanoseconds{}};
+    changed.symbols = {.debuginfod = {"https://a.example/x", "http://127.0.0.1:8002"},
+                       .debuginfod_directory = "/tmp/d"};
     changed.store = {.directory = "/tmp/a \"b\"\\c: #\x01", .bytes = 5U << 20};
     changed.captures = {.enabled = false,
                         .directory = "/tmp/[x]",

@@ -105,6 +105,31 @@ TEST_F(OpenerThreadTest, OpensWhatWasMapped) {
     EXPECT_EQ(opener.counters().open_files, 0U);
 }
 
+TEST_F(OpenerThreadTest, RunsErrandsOnItsThread) {
+    OpenerThread opener(options(), system_clock());
+    const auto where = std::make_shared<std::thread::id>();
+    ASSERT_TRUE(opener.run([where] { *where = std::this_thread::get_id(); }));
+    EXPECT_NE(*where, std::thread::id());
+    EXPECT_NE(*where, std::this_thread::get_id());
+}
+
+TEST_F(OpenerThreadTest, AnErrandThatHangsCostsItsThreadAndNothingElse) {
+    auto short_limits = options();
+    short_limits.answer_limit = std::chrono::milliseconds(10);
+    short_limits.stuck_after = std::chrono::milliseconds(20);
+    OpenerThread opener(short_limits, system_clock());
+    files_->hang("/mount");
+    const auto hung = opener.run([files = files_, mount = dso("/mount")] { (void)files->open(*mount, Pid{1}); });
+    ASSERT_FALSE(hung);
+    EXPECT_EQ(hung.error().code, ErrorCode::kBusy);
+    const auto app = dso("/app");
+    auto answer = opener.file_of(*app);
+    while (!answer && answer.error().code == ErrorCode::kBusy) answer = opener.file_of(*app);
+    EXPECT_TRUE(answer);
+    EXPECT_EQ(opener.counters().replaced, 1U);
+    files_->let_go();
+}
+
 TEST_F(OpenerThreadTest, OpensWhatTheAnalystAsksFor) {
     OpenerThread opener(options(), system_clock());
     EXPECT_TRUE(opener.file_of(*dso("/never/mapped")));

@@ -44,6 +44,8 @@ public:
         out_.resize(out_.size() + 0x100);
         if (spec_.with_symtab) add_symbols(".symtab", SHT_SYMTAB, ".strtab", spec_.symtab);
         if (spec_.with_dynsym) add_symbols(".dynsym", SHT_DYNSYM, ".dynstr", spec_.dynsym);
+        for (const auto& section : spec_.more)
+            add_section({section.name, SHT_PROGBITS, 0, 0, 0, 0, 0, 0}, section.bytes);
         add_section_names();
         const auto headers_at = out_.size();
         for (const auto& section : sections_) write_section(section);
@@ -185,8 +187,9 @@ private:
     void write_segments() {
         std::vector<std::byte> segments;
         write_segment(segments, PT_LOAD, PF_R, 0, 0, kHeadersSize);
-        write_segment(segments, PT_LOAD, PF_R | PF_X, spec_.debug_file ? 0 : spec_.text_offset, spec_.text_address,
-                      spec_.text_size, !spec_.debug_file);
+        const bool rewritten = spec_.debug_file && !spec_.offsets_kept;
+        write_segment(segments, PT_LOAD, PF_R | PF_X, rewritten ? 0 : spec_.text_offset, spec_.text_address,
+                      spec_.text_size, !rewritten);
         if (!spec_.build_id.empty()) write_segment(segments, PT_NOTE, PF_R, note_at_, note_at_, note_size_);
         put(spec_.wide ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr), segments);
     }

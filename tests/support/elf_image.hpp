@@ -22,6 +22,11 @@ struct ElfSymbolSpec {
     std::uint16_t section = 1;  // 1: .text, 2: .data, SHN_UNDEF, SHN_ABS …
 };
 
+struct ElfSectionSpec {
+    std::string name;
+    std::vector<std::byte> bytes;
+};
+
 struct ElfImageSpec {
     bool wide = true;  // ELFCLASS64
     bool big_endian = false;
@@ -35,11 +40,13 @@ struct ElfImageSpec {
     bool with_symtab = true;  // an empty one counts
     bool with_dynsym = true;
     BuildId build_id;
+    std::vector<ElfSectionSpec> more{};  // of no address
+    bool offsets_kept = false;  // with debug_file: as eu-strip leaves it, with the program headers of the whole file
     bool debug_file = false;  // as objcopy --only-keep-debug leaves it: no code, its segment at offset 0 without a byte
 };
 
 // Segments: PT_LOAD of the headers (offset 0), PT_LOAD of .text, PT_NOTE when there is a build-id.
-// Sections: null, .text, .data (empty), .symtab, .strtab, .dynsym, .dynstr, .shstrtab.
+// Sections: null, .text, .data (empty), .symtab, .strtab, .dynsym, .dynstr, more, .shstrtab.
 [[nodiscard]] std::vector<std::byte> make_elf(const ElfImageSpec& spec);
 
 [[nodiscard]] BuildId build_id_of(std::string_view hex);

@@ -10,17 +10,38 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <optional>
+#include <string>
+
+#include "analyzer/symbols/child/elf_sections.hpp"
+#include "analyzer/symbols/child/plt_symbols.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
+
+constexpr std::uint64_t kSmallestPage = 4096;
+constexpr SectionLimits kMaxSectionNames{.bytes = 16U << 20};
+constexpr SectionLimits kMaxDebugLink{.bytes = 4096};
 
 struct Section {
     std::uint64_t address = 0;
     std::uint64_t size = 0;
     bool code = false;
 };
+
+// What the symbols' names are views into.
+struct Keeper {
+    std::shared_ptr<Elf> elf;
+    std::vector<std::byte> embedded;  // the unpacked .gnu_debugdata, which `embedded_elf` reads
+    std::shared_ptr<Elf> embedded_elf;
+    std::deque<std::string> made_names;
+};
+
+std::shared_ptr<Elf> owned(Elf* elf) {
+    return {elf, [](Elf* e) { elf_end(e); }};
+}
 
 bool read_exactly(int fd, std::uint64_t offset, std::byte* to, std::size_t size) {
     if (offset > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()) - size) return false;
@@ -35,6 +56,7 @@ bool read_exactly(int fd, std::uint64_t offset, std::byte* to, std::size_t size)
     return true;
 }
 
+// Of one Elf: the file itself, or the one embedded in it, which shares its segments.
 class Reader {
 public:
     Reader(int fd, Elf* elf, const ElfLimits& limits, ElfSymbols& out)
@@ -60,11 +82,16 @@ public:
                 continue;
             }
             if (phdr.p_filesz == 0) continue;
+            // No page could hold both; in a separate debug file it means that offsets are not those of the code.
+            if ((phdr.p_offset ^ phdr.p_vaddr) % kSmallestPage != 0) {
+                damaged();
+                continue;
+            }
             out_.segments.push_back({.offset = phdr.p_offset, .address = phdr.p_vaddr, .size = phdr.p_filesz});
         }
     }
 
-    void read_sections() {
+    void read_section_headers() {
         std::size_t count = 0;
         if (elf_getshdrnum(elf_, &count) != 0) return damaged();
         // libelf passes over a table that lies behind the file's end.
@@ -77,13 +104,36 @@ public:
                 {.address = shdr.sh_addr, .size = shdr.sh_size, .code = (shdr.sh_flags & SHF_EXECINSTR) != 0});
         }
         if (sections_.size() < count) damaged();  // some headers could not be read
+    }
+
+    // `symtab`: how the functions of .symtab count.
+    void read_symbol_tables(TableFlag symtab) {
         for (Elf_Scn* scn = elf_nextscn(elf_, nullptr); scn != nullptr; scn = elf_nextscn(elf_, scn)) {
             GElf_Shdr shdr;
             if (gelf_getshdr(scn, &shdr) == nullptr) return damaged();
-            if (shdr.sh_type == SHT_SYMTAB) read_symbols(scn, shdr, kTableSymtab);
+            if (shdr.sh_type == SHT_SYMTAB) read_symbols(scn, shdr, symtab);
             if (shdr.sh_type == SHT_DYNSYM) read_symbols(scn, shdr, kTableDynsym);
         }
     }
+
+    void read_debug_link() {
+        const auto section = find_section(".gnu_debuglink", kMaxDebugLink);
+        if (!section) return;
+        const auto link = parse_debug_link(bytes_of(*section), swapped_ ? Endian::kSwapped : Endian::kNative);
+        if (!link) return damaged();
+        out_.debug_link = *link;
+    }
+
+    // The unpacked .gnu_debugdata; empty where there is none.
+    std::vector<std::byte> read_debug_data() {
+        const auto section = find_section(".gnu_debugdata", {.bytes = limits_.section_bytes});
+        if (!section) return {};
+        auto unpacked = unpack_debug_data(bytes_of(*section), limits_.embedded_bytes);
+        if (!unpacked) damaged();
+        return unpacked ? std::move(*unpacked) : std::vector<std::byte>{};
+    }
+
+    [[nodiscard]] const GElf_Ehdr& header() const { return header_; }
 
 private:
     void damaged() { out_.flags |= kTableDamaged; }
@@ -95,11 +145,25 @@ private:
         out_.build_id = build_id_from_notes(notes, swapped_ ? Endian::kSwapped : Endian::kNative);
     }
 
-    // A section's bytes, by pread into memory of libelf's; null when it is too large or not all there.
     Elf_Data* data_of(Elf_Scn* scn, const GElf_Shdr& shdr) {
-        if (shdr.sh_type == SHT_NOBITS || shdr.sh_size == 0 || shdr.sh_size > limits_.section_bytes) return nullptr;
-        Elf_Data* data = elf_getdata(scn, nullptr);
-        return data != nullptr && data->d_buf != nullptr && data->d_size != 0 ? data : nullptr;
+        return section_data(scn, shdr, {.bytes = limits_.section_bytes});
+    }
+
+    // nullopt: no such section; nullptr: it is there but cannot be read.
+    std::optional<Elf_Data*> find_section(std::string_view wanted, const SectionLimits& limits) {
+        std::size_t names_index = 0;
+        if (elf_getshdrstrndx(elf_, &names_index) != 0) return std::nullopt;
+        Elf_Scn* names_scn = elf_getscn(elf_, names_index);
+        GElf_Shdr shdr;
+        if (names_scn == nullptr || gelf_getshdr(names_scn, &shdr) == nullptr) return std::nullopt;
+        const Bytes names = bytes_of(section_data(names_scn, shdr, kMaxSectionNames));
+        for (Elf_Scn* scn = elf_nextscn(elf_, nullptr); scn != nullptr; scn = elf_nextscn(elf_, scn)) {
+            if (gelf_getshdr(scn, &shdr) == nullptr || text_at(names, shdr.sh_name) != wanted) continue;
+            // A separate debug file keeps headers of sections that it does not hold.
+            if (shdr.sh_type == SHT_NOBITS) return std::nullopt;
+            return section_data(scn, shdr, limits);
+        }
+        return std::nullopt;
     }
 
     void read_symbols(Elf_Scn* scn, const GElf_Shdr& shdr, TableFlag kind) {
@@ -178,6 +242,20 @@ bool has_elf_magic(int fd) {
     return read_exactly(fd, 0, magic.data(), magic.size()) && std::memcmp(magic.data(), ELFMAG, SELFMAG) == 0;
 }
 
+// The symbols that a stripped file carries along, packed (.gnu_debugdata). Their addresses are those of the file.
+void read_embedded(Reader& reader, const ElfLimits& limits, Keeper& keeper, ElfSymbols& out) {
+    keeper.embedded = reader.read_debug_data();
+    if (keeper.embedded.empty()) return;
+    keeper.embedded_elf = owned(elf_memory(reinterpret_cast<char*>(keeper.embedded.data()), keeper.embedded.size()));
+    Reader embedded(-1, keeper.embedded_elf.get(), limits, out);
+    if (keeper.embedded_elf == nullptr || !embedded.read_header()) {
+        out.flags |= kTableDamaged;
+        return;
+    }
+    embedded.read_section_headers();
+    embedded.read_symbol_tables(kTableMini);
+}
+
 }  // namespace
 
 ElfSymbols read_elf_symbols(int fd, const ElfLimits& limits) {
@@ -185,19 +263,24 @@ ElfSymbols read_elf_symbols(int fd, const ElfLimits& limits) {
     if (!has_elf_magic(fd)) return out;
     out.state = FileState::kDamaged;
     if (elf_version(EV_CURRENT) == EV_NONE) return out;
+    const auto keeper = std::make_shared<Keeper>();
     // ELF_C_READ, not ELF_C_READ_MMAP: libelf then fetches every header and section by pread.
-    const std::shared_ptr<Elf> elf(elf_begin(fd, ELF_C_READ, nullptr), [](Elf* e) { elf_end(e); });
-    if (elf == nullptr || elf_kind(elf.get()) != ELF_K_ELF) return out;
+    keeper->elf = owned(elf_begin(fd, ELF_C_READ, nullptr));
+    if (keeper->elf == nullptr || elf_kind(keeper->elf.get()) != ELF_K_ELF) return out;
+    out.keeps_names = keeper;
 
-    Reader reader(fd, elf.get(), limits, out);
+    Reader reader(fd, keeper->elf.get(), limits, out);
     if (!reader.read_header()) return out;
     reader.read_segments();
-    reader.read_sections();
+    reader.read_section_headers();
+    reader.read_symbol_tables(kTableSymtab);
+    reader.read_debug_link();
+    if ((out.flags & kTableSymtab) == 0) read_embedded(reader, limits, *keeper, out);
+    if (!limits.link_addresses) add_plt_symbols(keeper->elf.get(), reader.header(), limits, out, keeper->made_names);
     if (!out.functions.empty())
         out.state = FileState::kFunctions;
     else if ((out.flags & kTableDamaged) == 0)
         out.state = FileState::kStripped;
-    out.keeps_names = elf;
     return out;
 }
 

@@ -3,6 +3,9 @@
 // the file: its owner may truncate it while we read. The file may lie about everything; no number of it is believed
 // before it was compared with what is really there.
 //
+// Functions are those of .symtab, .dynsym, the symbol table embedded in .gnu_debugdata, and the stubs through which the
+// file calls others ("name@plt").
+//
 // A separate debug file (objcopy --only-keep-debug) has the symbols of code that it does not hold; its segments keep
 // their addresses and sizes in memory, their offsets mean nothing. Its functions are read in link addresses.
 #pragma once
@@ -12,6 +15,7 @@
 #include <vector>
 
 #include "analyzer/symbols/child/function_ranges.hpp"
+#include "analyzer/symbols/child/gnu_sections.hpp"
 #include "analyzer/symbols/table_format.hpp"
 #include "base/build_id.hpp"
 
@@ -22,6 +26,8 @@ struct ElfLimits {
     std::size_t functions = 4U << 20;          // beyond: kTableCut
     std::size_t segments = 256;
     std::size_t note_bytes = 64U << 10;
+    std::size_t embedded_bytes =
+        256U << 20;               // of the unpacked .gnu_debugdata; larger ones are left out (kTableDamaged)
     bool link_addresses = false;  // instead of file offsets: for separate debug files
 };
 
@@ -35,6 +41,7 @@ struct ElfSymbols {
     FileState state = FileState::kNotElf;
     std::uint32_t flags = 0;  // TableFlag
     BuildId build_id;
+    DebugLink debug_link;  // with a name: the file says where its debug information is
     std::vector<ElfSegment> segments;
     std::vector<FunctionSymbol> functions;  // starts are file offsets; names are as the linker wrote them
     std::shared_ptr<void> keeps_names;      // what `functions` has views into

@@ -81,6 +81,8 @@ private:
 
 }  // namespace
 
+bool better_name(const FunctionSymbol& a, const FunctionSymbol& b) { return rank(a) < rank(b); }
+
 std::vector<FunctionRange> disjoint_ranges(std::vector<FunctionSymbol>& symbols) {
     keep_best_of_each_address(symbols);
     drop_labels_inside_functions(symbols);

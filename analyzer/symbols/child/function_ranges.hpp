@@ -17,7 +17,12 @@ struct FunctionSymbol {
     bool weak = false;
     bool global = false;
     bool label = false;  // no function by type: counts only where no function covers it
+    bool stub = false;   // jumps to the function of that name in another file: "name@plt"
 };
+
+// Whether `a` is the name to show of two symbols at one address: the choice is perf's (symbol.c, choose_best_symbol):
+// with a size, not weak, global, fewer leading underscores, longer name.
+[[nodiscard]] bool better_name(const FunctionSymbol& a, const FunctionSymbol& b);
 
 struct FunctionRange {
     std::uint64_t start = 0;
@@ -25,9 +30,7 @@ struct FunctionRange {
     std::uint32_t symbol = 0;  // index into the symbols as they are after the call
 };
 
-// Ascending and disjoint. Among symbols of one address the choice is perf's (symbol.c, choose_best_symbol): with a
-// size, not weak, global, fewer leading underscores, longer name. A range inside a longer one interrupts it. Sorts
-// `symbols` and drops those that lost.
+// Ascending and disjoint. A range inside a longer one interrupts it. Sorts `symbols` and drops those that lost.
 [[nodiscard]] std::vector<FunctionRange> disjoint_ranges(std::vector<FunctionSymbol>& symbols);
 
 }  // namespace perfvigil::analyzer

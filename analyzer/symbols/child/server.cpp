@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "analyzer/symbols/child/elf_symbols.hpp"
+#include "analyzer/symbols/child/gnu_sections.hpp"
 #include "analyzer/symbols/child/line_tables.hpp"
 #include "analyzer/symbols/child/sandbox.hpp"
 #include "analyzer/symbols/child/table_writer.hpp"
@@ -57,6 +58,9 @@ Result<void> answer(const Job& job) {
     switch (job.request.kind) {
         case RequestKind::kLines: return answer_lines(job.table.get(), job.file.get(), job.request.max_table_bytes);
         case RequestKind::kSymbols: break;
+        case RequestKind::kLinkedDebugFile:
+            if (debug_link_crc(job.file.get()) != job.request.crc) return fail(ErrorCode::kNotFound, "another file");
+            [[fallthrough]];
         case RequestKind::kDebugFile: limits.link_addresses = true; break;
     }
     limits.section_bytes = std::max<std::uint64_t>(job.request.max_table_bytes, 64U << 20);
@@ -68,6 +72,7 @@ ReplyStatus work(const Job& job) {
     try {
         const auto written = answer(job);
         if (written) return ReplyStatus::kWritten;
+        if (written.error().code == ErrorCode::kNotFound) return ReplyStatus::kOtherFile;
         // ENOSPC is kExhausted too, but no limit of the table's.
         const bool too_large = written.error().code == ErrorCode::kExhausted && written.error().error_number == 0;
         return too_large ? ReplyStatus::kTooLarge : ReplyStatus::kFailed;

@@ -26,6 +26,9 @@ void write_header(ByteWriter& writer, const ElfSymbols& symbols, std::size_t fun
     writer.u64(names_size);
     writer.u8(static_cast<std::uint8_t>(id.size()));
     writer.bytes(id);
+    writer.zeros(BuildId::kMaxSize - id.size());
+    writer.u32(symbols.debug_link.crc);
+    writer.u8(static_cast<std::uint8_t>(symbols.debug_link.name.size()));
     writer.zeros(kTableHeaderSize - writer.size());
     for (const auto& segment : symbols.segments) {
         writer.u64(segment.offset);
@@ -40,8 +43,9 @@ Result<void> write_table(int out_fd, ElfSymbols symbols, std::uint64_t max_bytes
     const auto ranges = disjoint_ranges(symbols.functions);
     // Symbols without a byte of code are none.
     if (ranges.empty() && symbols.state == FileState::kFunctions) symbols.state = FileState::kStripped;
-    const auto fixed =
-        kTableHeaderSize + symbols.segments.size() * kTableSegmentSize + ranges.size() * kTableFunctionSize;
+    const std::string& link = symbols.debug_link.name;
+    const auto fixed = kTableHeaderSize + symbols.segments.size() * kTableSegmentSize +
+                       ranges.size() * kTableFunctionSize + link.size();
     const auto too_large = [] { return fail(ErrorCode::kExhausted, "symbol table over its limit"); };
     if (fixed > max_bytes || ranges.size() > kU32Max) return too_large();
 
@@ -56,7 +60,9 @@ Result<void> write_table(int out_fd, ElfSymbols symbols, std::uint64_t max_bytes
     sizes.reserve(ranges.size() * 4);
     ends.reserve(ranges.size() * 4);
     for (const auto& range : ranges) {
-        names += display_name(symbols.functions[range.symbol].name);
+        const FunctionSymbol& symbol = symbols.functions[range.symbol];
+        names += display_name(symbol.name);
+        if (symbol.stub) names += "@plt";
         if (names.size() > std::min(max_bytes - fixed, kU32Max)) return too_large();
         start_writer.u64(range.start);
         size_writer.u32(static_cast<std::uint32_t>(std::min(range.end - range.start, kU32Max)));
@@ -65,7 +71,8 @@ Result<void> write_table(int out_fd, ElfSymbols symbols, std::uint64_t max_bytes
     std::vector<std::byte> head;
     ByteWriter head_writer(head);
     write_header(head_writer, symbols, ranges.size(), names.size());
-    for (const Bytes part : {Bytes(head), Bytes(starts), Bytes(sizes), Bytes(ends), std::as_bytes(std::span(names))}) {
+    for (const Bytes part : {Bytes(head), Bytes(starts), Bytes(sizes), Bytes(ends), std::as_bytes(std::span(names)),
+                             std::as_bytes(std::span(link))}) {
         if (auto written = write_all(out_fd, part); !written) return written;
     }
     return {};
