@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyzer/function_name.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {
@@ -60,7 +61,9 @@ CountedFunction* AddressCounts::function_of(const Frame& frame) {
     const auto dso = dsos_.find(frame.dso);
     if (dso == dsos_.end()) return nullptr;
     const Symbol symbol = symbolizer_.resolve(*dso->second, frame.offset);
-    if (symbol.reason != UnknownReason::kNone || symbol.name != symbol_ || !same_dso(symbol.dso, dso_)) return nullptr;
+    if (symbol.reason != UnknownReason::kNone || !same_dso(symbol.dso, dso_)) return nullptr;
+    // Asked for by its group's name, each of its clones and parts is one.
+    if (symbol.name != symbol_ && function_group(symbol.name) != symbol_) return nullptr;
     CountedFunction& function = functions_[{.dso = frame.dso, .start = symbol.start}];
     if (function.dso == nullptr) {
         function.dso = *dso->second;

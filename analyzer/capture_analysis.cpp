@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "analyzer/jit_placements.hpp"
 #include "analyzer/source_line_names.hpp"
 #include "analyzer/symbols/sourced_files.hpp"
 
@@ -15,13 +16,20 @@ namespace {
 class Sink final : public collector::RecordSink {
 public:
     Sink(StreamAnalysis& analysis, CaptureNames& names, const collector::CaptureReader& reader)
-        : analysis_(analysis), names_(names), reader_(reader) {}
+        : analysis_(analysis),
+          names_(names),
+          reader_(reader),
+          jit_(analysis, reader.events(),
+               [&names](const auto& marker) { return names.names().symbolizer().jit().dump_of(marker); }) {}
 
     void on_record(const collector::OrderedRecord& record) override {
         if (!prepared_ && std::holds_alternative<collector::SampleRecord>(record.record)) prepare();
+        jit_.before(record);
         analysis_.on_record(record);
+        jit_.after(record);
     }
     void on_cut(const collector::Cut& cut) override { analysis_.on_cut(cut); }
+    [[nodiscard]] const std::optional<std::string>& refusal() const { return jit_.refusal(); }
 
 private:
     void prepare() {
@@ -33,6 +41,7 @@ private:
     StreamAnalysis& analysis_;
     CaptureNames& names_;
     const collector::CaptureReader& reader_;
+    JitPlacements jit_;
     bool prepared_ = false;
 };
 
@@ -108,6 +117,7 @@ Result<Profile> CaptureAnalysis::finish(std::string id) {
     if (by_line_) name_source_lines(profile, codes, names_.names());
     const auto& warnings = reader_.warnings();
     profile.warnings.insert(profile.warnings.begin(), warnings.begin(), warnings.end());
+    if (const auto& sentence = sink.refusal()) profile.warnings.push_back(*sentence);
     for (auto& sentence : symbolizer.refusals()) profile.warnings.push_back(std::move(sentence));
     for (auto& degraded : symbolizer.degraded()) profile.degraded.push_back(std::move(degraded));
     return profile;

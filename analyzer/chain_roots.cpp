@@ -4,16 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
-#include <vector>
 
+#include "analyzer/chain_ends.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
-
-// What calls main or starts a thread is often stripped or has no frame pointer of its own.
-constexpr std::size_t kOutermost = 4;
 
 template <std::size_t N>
 bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
@@ -26,8 +22,8 @@ bool is_c_library(std::string_view dso) {
     return std::ranges::any_of(kStarts, [name = base_name(dso)](auto start) { return name.starts_with(start); });
 }
 
-// A stripped C library has no name for what calls main and starts threads: a caller in it that nobody called, and that
-// called code outside it.
+}  // namespace
+
 bool starts_in_nameless_library(const Profile& profile, const ProfileStack& stack) {
     const auto& functions = stack.functions;
     if (functions.size() < 2) return false;
@@ -35,8 +31,6 @@ bool starts_in_nameless_library(const Profile& profile, const ProfileStack& stac
     return outermost.reason != UnknownReason::kNone && is_c_library(outermost.dso) &&
            profile.functions[functions[functions.size() - 2]].dso != outermost.dso;
 }
-
-}  // namespace
 
 bool is_user_root(std::string_view name) {
     static constexpr std::array kNames = std::to_array<std::string_view>({"_start",
@@ -114,27 +108,14 @@ bool is_kernel_root(std::string_view name) {
 }
 
 ChainRoots chain_roots(const Profile& profile, std::uint32_t event) {
-    enum Known : std::uint8_t { kUnasked, kRoot, kNoRoot };
-    std::vector<Known> known(profile.functions.size());  // few functions stand at outer ends
-    const auto is_root = [&](std::uint32_t number) {
-        if (known[number] == kUnasked) {
-            const auto& function = profile.functions[number];
-            const bool root = function.kernel ? is_kernel_root(function.name) : is_user_root(function.name);
-            known[number] = root ? kRoot : kNoRoot;
-        }
-        return known[number] == kRoot;
-    };
+    ChainEnds ends(profile);
     ChainRoots roots;
     for (const auto& sample : profile.samples) {
         if (sample.event != event || sample.idle) continue;
         const auto& stack = profile.stacks[sample.stack];
         roots.recorded |= stack.functions.size() > 1;
         roots.samples += sample.samples;
-        if ((stack.flags & (kStackBroken | kStackTruncated | kStackCut)) != 0) continue;
-        const auto outermost = stack.functions | std::views::reverse | std::views::take(kOutermost);
-        if (std::ranges::any_of(outermost, is_root) || starts_in_nameless_library(profile, stack)) {
-            roots.rooted += sample.samples;
-        }
+        if (ends.of(stack) == ChainEnd::kRooted) roots.rooted += sample.samples;
     }
     return roots;
 }

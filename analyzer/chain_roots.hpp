@@ -25,5 +25,8 @@ struct ChainRoots {
 // main, what calls it, and starts of threads; kernel entries and starts of kernel threads.
 [[nodiscard]] bool is_user_root(std::string_view name);
 [[nodiscard]] bool is_kernel_root(std::string_view name);
+// A stripped C library has no name for what calls main and starts threads: a caller in it that nobody called, and that
+// called code outside it.
+[[nodiscard]] bool starts_in_nameless_library(const Profile& profile, const ProfileStack& stack);
 
 }  // namespace perfvigil::analyzer

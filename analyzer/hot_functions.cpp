@@ -93,7 +93,10 @@ std::vector<Focus> focus_on(Profile profile, const std::string& pattern, IdleRow
     std::vector<std::uint32_t> found;
     std::vector<bool> is_found(profile.functions.size());
     for (std::uint32_t i = 0; i < is_found.size(); ++i) {
-        is_found[i] = matches(pattern, profile.functions[i].name);
+        const auto& function = profile.functions[i];
+        is_found[i] =
+            matches(pattern, function.name) ||
+            std::ranges::any_of(function.variants, [&](const auto& symbol) { return matches(pattern, symbol); });
         if (is_found[i]) found.push_back(i);
     }
     std::vector<Focus> result(profile.events.size());

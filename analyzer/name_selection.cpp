@@ -30,6 +30,12 @@ bool unit_matches(const std::string& pattern, const std::string& unit) {
            (unit.ends_with(kService) && matches(pattern, unit.substr(0, unit.size() - kService.size())));
 }
 
+// By its name, or by that of a symbol which is counted under it.
+bool function_matches(const std::string& pattern, const ProfileFunction& function) {
+    return matches(pattern, function.name) ||
+           std::ranges::any_of(function.variants, [&](const std::string& symbol) { return matches(pattern, symbol); });
+}
+
 // One kind of names, judged once per name and not once per sample.
 class Kind {
 public:
@@ -89,8 +95,9 @@ public:
         comms_.judge(profile.contexts, [](const auto& c) -> const std::string& { return c.comm; }, matches);
         units_.judge(profile.contexts, [](const auto& c) -> const std::string& { return c.unit; }, unit_matches);
         dsos_.judge(profile.functions, [](const auto& f) -> const std::string& { return f.dso; }, dso_matches);
-        symbols_.judge(profile.functions, name, matches);
-        parents_.judge(profile.functions, name, matches);
+        const auto itself = [](const ProfileFunction& function) -> const ProfileFunction& { return function; };
+        symbols_.judge(profile.functions, itself, function_matches);
+        parents_.judge(profile.functions, itself, function_matches);
     }
 
     void run() {

@@ -31,6 +31,7 @@ std::vector<Observation> observe(const Profile& profile) {
     judge_chains(tally, found);
     judge_frameless_callers(tally, found);
     judge_unknown(tally, found);
+    judge_interpreters(tally, found);
     judge_modules(tally, found);
     judge_irq_off(tally, found);
     judge_security_tax(tally, found);

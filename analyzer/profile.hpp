@@ -40,13 +40,16 @@ struct ProfileEvent {
 };
 
 struct ProfileFunction {
-    std::string name;  // demangled; for unknown ones "[unknown]" (reason says why)
+    std::string name;  // demangled, function_group(); for unknown ones "[unknown]" (reason says why)
     std::string dso;
     bool kernel = false;
     UnknownReason reason = UnknownReason::kNone;
+    // The symbols that are counted under this name and differ from it, as they came in: "f.isra.0", "f.cold".
+    std::vector<std::string> variants{};
 
     friend bool operator==(const ProfileFunction&, const ProfileFunction&) = default;
 };
+inline constexpr std::size_t kMostVariants = 16;  // of one function
 
 // Which build of a binary ProfileFunction::dso names.
 struct ProfileDso {

@@ -51,6 +51,11 @@ public:
     void each_slice(std::function<void(const Slice&)> visit) { visit_ = std::move(visit); }
 
     [[nodiscard]] const collector::ProcessTable& processes() const { return processes_; }
+    // ProcessTable::place_code, as of the last record.
+    void place_code(Pid pid, const collector::Mapping& code) {
+        processes_.place_code(pid, code);
+        slices_.code_placed(pid);
+    }
 
     // With SampleSelection::by_line, before build(): ProfileBuilder::take_codes.
     [[nodiscard]] std::vector<SampledCode> take_codes() { return profile_.take_codes(); }

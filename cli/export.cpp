@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/chain_ends.hpp"
 #include "analyzer/export/event_choice.hpp"
 #include "analyzer/export/event_flamegraph.hpp"
 #include "analyzer/export/folded.hpp"
@@ -72,8 +73,10 @@ std::vector<std::uint32_t> events_of(const Profile& profile, const ExportCommand
     return events;
 }
 
-std::string exported(const Profile& profile, const std::vector<std::uint32_t>& events,
+std::string exported(const Profile& plain, const std::vector<std::uint32_t>& events,
                      const ExportCommandOptions& options) {
+    // Stacks without their outer callers must not pass for whole ones.
+    const Profile profile = with_marked_ends(plain, analyzer::MarkedEnds::kUnrooted);
     const IdleRows idle = options.idle ? IdleRows::kInclude : IdleRows::kExclude;
     const std::uint32_t event = events.front();
     const analyzer::EventFlamegraphOptions picture{

@@ -206,6 +206,7 @@ void ProcessTable::apply_comm(const CommRecord& comm) {
     if (comm.by_exec) {  // the thread that executes is the main thread from now on
         entry.epoch = ProcessEpoch{next_epoch_++};
         entry.maps.clear();
+        entry.placed_code.clear();
         entry.anonymous.reset();
         entry.kernel_thread = false;
         entry.maps_incomplete = entry.maps_to_come = false;
@@ -241,6 +242,11 @@ void ProcessTable::apply_task(const TaskRecord& task) {
     if (thread != nullptr && thread->comm.empty()) thread->comm = inherited;
 }
 
+void ProcessTable::place_code(Pid pid, const Mapping& code) {
+    Entry* const entry = lookup(pid);
+    if (entry != nullptr && !entry->placed_code.map(code, limits_.max_placed_per_process)) ++dropped_;
+}
+
 void ProcessTable::fork_process(const TaskRecord& task) {
     if (task.fork_exec) {
         // Only snapshots of /proc say so. Of a process that is known they tell nothing new, unless it is suspect: then
@@ -269,6 +275,7 @@ void ProcessTable::fork_process(const TaskRecord& task) {
     }
     child.comm = inherited;
     child.maps = parent->maps;
+    child.placed_code = parent->placed_code;
     child.maps_incomplete = parent->maps_incomplete;
 }
 

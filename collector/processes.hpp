@@ -37,9 +37,18 @@ struct Process {
     ProcessEpoch epoch{};  // changes at fork, exec and pid reuse
     std::string comm;      // of the main thread
     AddressSpace maps;
+    AddressSpace placed_code;      // ProcessTable::place_code: what lies where the maps have code without a file
     bool kernel_thread = false;    // has no user mappings by nature (pid 0 included)
     bool maps_incomplete = false;  // first seen by a sample or by name only, or side-band records were lost since
     std::optional<MonotonicTime> exited;  // its last thread is gone
+
+    // nullptr: no code we know of. The pointer lives until the next change.
+    [[nodiscard]] const Mapping* code_at(std::uint64_t address) const {
+        const Mapping* const mapping = maps.find(address);
+        if (mapping == nullptr || mapping->dso->kind != DsoKind::kAnonymous) return mapping;
+        const Mapping* const placed = placed_code.find(address);
+        return placed != nullptr ? placed : mapping;
+    }
 };
 
 // Beyond a limit the longest-dead, then the least recently used are dropped and counted.
@@ -47,6 +56,7 @@ struct ProcessLimits {
     std::size_t max_processes = 65536;
     std::size_t max_threads = 262144;  // that have a name of their own; beyond it names are not learnt
     std::size_t max_mappings_per_process = 16384;
+    std::size_t max_placed_per_process = 131072;  // place_code
     std::size_t max_cgroups = 16384;
     std::size_t max_dsos = 8192;  // beyond it those that nobody maps or holds are forgotten
 };
@@ -62,6 +72,11 @@ public:
     // A snapshot of /proc consists per process of FORK (with kMiscForkExec; it tells kernel threads, and that what
     // follows is all that is mapped), COMM and MMAPs, and ends with FINISHED_INIT, which ends suspicion.
     void apply(const Record& record);
+
+    // From now on the process's memory without a file holds, in this range, code of that Dso. Mappings of such memory
+    // do not end it: run times write-protect and unprotect their code all the time, and each time the kernel says that
+    // it was mapped. Exec does, and other code placed there.
+    void place_code(Pid pid, const Mapping& code);
 
     // The process as of now, created (comm ":PID", maps_incomplete) when never heard of. Lives until the next call of
     // apply(), process() or forget_exited_before().

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/function_name.hpp"
 #include "daemon/hotspot_identity.hpp"
 #include "daemon/hotspot_text.hpp"
 
@@ -31,62 +32,6 @@ std::string replace_addresses(std::string_view text) {
         text.remove_prefix(end);
     }
     return out.append(text);
-}
-
-// --- clone suffixes ------------------------------------------------------------------------------------------------
-
-// What compilers append to the name of a copy or a part of a function; most with a number behind.
-bool is_clone_word(std::string_view word) {
-    static constexpr std::array kWords =
-        std::to_array<std::string_view>({"isra", "constprop", "part", "cold", "llvm", "lto_priv", "localalias",
-                                         "__uniq", "unlikely", "hot", "cfi", "cfi_jt", "specialized", "warm", "exit"});
-    return std::ranges::find(kWords, word) != kWords.end();
-}
-
-// ".cold", ".isra.0", ".llvm.1234": the length of such a suffix at the end of `name`, 0 where there is none.
-std::size_t clone_suffix(std::string_view name) {
-    std::string_view rest = name;
-    std::size_t dot = rest.rfind('.');
-    if (dot == npos) return 0;
-    if (all_digits(rest.substr(dot + 1))) {
-        rest = rest.substr(0, dot);
-        dot = rest.rfind('.');
-        if (dot == npos) return 0;
-    }
-    return is_clone_word(rest.substr(dot + 1)) ? name.size() - dot : 0;
-}
-
-// " [clone .isra.0]" (binutils), " (.llvm.123)" (LLVM).
-std::size_t demangled_clone_suffix(std::string_view name) {
-    static constexpr std::array<std::pair<std::string_view, char>, 2> kForms{{{" [clone .", ']'}, {" (.", ')'}}};
-    for (const auto& [opening, closing] : kForms) {
-        if (!name.ends_with(closing)) continue;
-        const std::size_t at = name.rfind(opening);
-        if (at == npos) continue;
-        const std::string_view suffix = name.substr(at + opening.size() - 1, name.size() - at - opening.size());
-        if (closing == ']' || clone_suffix(suffix) == suffix.size()) return name.size() - at;
-    }
-    return 0;
-}
-
-// "::h0123456789abcdef" of Rust's legacy names.
-std::size_t rust_hash_suffix(std::string_view name) {
-    constexpr std::string_view kMark = "::h";
-    constexpr std::size_t kRustHashDigits = 16;
-    if (name.size() <= kMark.size() + kRustHashDigits) return 0;
-    const std::string_view tail = name.substr(name.size() - kMark.size() - kRustHashDigits);
-    const bool hash = tail.starts_with(kMark) && std::ranges::all_of(tail.substr(kMark.size()), is_hex);
-    return hash ? tail.size() : 0;
-}
-
-std::string_view without_suffixes(std::string_view name) {
-    while (true) {
-        std::size_t suffix = clone_suffix(name);
-        if (suffix == 0) suffix = demangled_clone_suffix(name);
-        if (suffix == 0) suffix = rust_hash_suffix(name);
-        if (suffix == 0 || suffix >= name.size()) return name;
-        name.remove_suffix(suffix);
-    }
 }
 
 // --- template arguments --------------------------------------------------------------------------------------------
@@ -232,7 +177,7 @@ private:
 
 std::string function_identity(std::string_view demangled) {
     if (demangled.empty()) return "[unknown]";
-    const std::string erased = TemplateEraser(without_suffixes(demangled)).run();
+    const std::string erased = TemplateEraser(analyzer::function_group(demangled)).run();
     std::string identity = bounded_identity(replace_hashes(replace_addresses(erased)));
     return is_reserved(identity) ? marked_foreign(std::move(identity)) : identity;
 }

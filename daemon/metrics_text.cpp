@@ -296,8 +296,9 @@ void write_quality(Page& page, const State& state) {
     for (const auto& [reason, share] : state.unresolved) {
         page.add(labels("reason", analyzer::reason_name(reason)), share.ratio());
     }
-    page.gauge("broken_stack_ratio",
-               "Share of recent samples through a binary whose call chain ends there too early (no frame pointers).");
+    page.gauge(
+        "broken_stack_ratio",
+        "Share of recent samples through a binary whose call chain ends there at an address outside every mapping.");
     std::vector<std::pair<std::string_view, const RecentShare*>> rows;
     for (const auto& [dso, share] : state.broken) {
         if (share.part >= 1) rows.emplace_back(dso, &share);

@@ -8,6 +8,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "analyzer/breakdown.hpp"
+#include "analyzer/chain_ends.hpp"
 #include "analyzer/diff/side.hpp"
 #include "analyzer/export/flamegraph.hpp"
 #include "base/text.hpp"
@@ -109,8 +110,11 @@ DiffTree diff_tree(const Profile& before, std::uint32_t event_before, const Prof
     return TreeOfBoth(before, event_before, after, event_after).make();
 }
 
-std::string diff_flamegraph(const Profile& before, std::uint32_t event_before, const Profile& after,
+std::string diff_flamegraph(const Profile& plain_before, std::uint32_t event_before, const Profile& plain_after,
                             std::uint32_t event_after) {
+    // Stacks without their outer callers must not pass for whole ones.
+    const Profile before = with_marked_ends(plain_before, MarkedEnds::kUnrooted);
+    const Profile after = with_marked_ends(plain_after, MarkedEnds::kUnrooted);
     const DiffTree both = diff_tree(before, event_before, after, event_after);
     const auto describe = [&](std::uint32_t node) -> FlameFrame {
         const auto& function = both.functions[both.tree.nodes()[node].function];

@@ -23,6 +23,7 @@ void judge_polling(const Tally& tally, Observations& found);
 void judge_chains(const Tally& tally, Observations& found);
 void judge_frameless_callers(const Tally& tally, Observations& found);
 void judge_unknown(const Tally& tally, Observations& found);
+void judge_interpreters(const Tally& tally, Observations& found);
 void judge_modules(const Tally& tally, Observations& found);
 void judge_irq_off(const Tally& tally, Observations& found);
 // What costs time besides the code under analysis.

@@ -191,7 +191,7 @@ std::uint32_t ProfileBuilder::State::function_of(const Frame& frame) {
         tables.function(nameless ? "[unknown]" : symbol.name, shown, dso->kind == collector::DsoKind::kKernel, reason);
     // The kernel's is not its modules'; code behind a perf map is not the file's.
     if (shown == dso->path) tables.note_build_id(function, dso->build_id);
-    if (reason != UnknownReason::kPending) {
+    if (reason != UnknownReason::kPending && !symbol.passing) {
         named_index.insert(hash, static_cast<std::uint32_t>(named.size()));
         named.push_back({.frame = frame, .function = function});
     }
@@ -210,6 +210,7 @@ std::uint32_t ProfileBuilder::State::function_without_dso(std::uint64_t what) {
 // --- samples
 
 void ProfileBuilder::State::count_samples(const Slice& slice) {
+    symbolizer.begin_slice(slice.start, slice.end);
     name_frames(slice);
     translate_stacks(slice);
     count_entries(slice);

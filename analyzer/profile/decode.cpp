@@ -211,6 +211,13 @@ void restore(ProfileColumns& columns, Profile& profile, Reader::Budget& budget) 
                                      .kernel = (columns.function_kinds[i] & 1U) != 0,
                                      .reason = static_cast<UnknownReason>(reason)});
     }
+    if (columns.variant_functions.size() != columns.variant_names.size()) damaged("columns of different lengths");
+    for (std::size_t i = 0; i < columns.variant_names.size(); ++i) {
+        if (columns.variant_functions[i] >= functions) damaged("a variant of no function");
+        auto& variants = profile.functions[columns.variant_functions[i]].variants;
+        if (variants.size() == kMostVariants) damaged("too many variants");
+        variants.push_back(std::move(columns.variant_names[i]));
+    }
     auto next = columns.stack_functions.begin();
     for (std::size_t i = 0; i < columns.stack_depths.size(); ++i) {
         const std::uint32_t depth = columns.stack_depths[i];

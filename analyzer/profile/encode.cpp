@@ -88,6 +88,10 @@ ProfileColumns columns_of(const Profile& profile) {
     for (const auto& function : profile.functions) {
         const auto [at, added] = dsos.emplace(function.dso, static_cast<std::uint32_t>(dsos.size()));
         if (added) columns.dso_names.push_back(function.dso);
+        for (const auto& variant : function.variants) {
+            columns.variant_functions.push_back(static_cast<std::uint32_t>(columns.function_names.size()));
+            columns.variant_names.push_back(variant);
+        }
         columns.function_names.push_back(function.name);
         columns.function_dsos.push_back(at->second);
         columns.function_kinds.push_back((static_cast<std::uint32_t>(function.reason) << 1U) |

@@ -195,6 +195,8 @@ struct ProfileColumns {
     std::vector<std::uint32_t> stack_depths;
     std::vector<std::uint32_t> stack_flags;
     std::vector<std::uint32_t> stack_functions;
+    std::vector<std::uint32_t> variant_functions;
+    std::vector<std::string> variant_names;
 };
 
 template <class Archive>
@@ -206,6 +208,8 @@ void fields(Archive& a, typename Archive::template Ref<ProfileColumns> columns) 
     a.numbers(12, columns.stack_depths);
     a.numbers(13, columns.stack_flags);
     a.numbers(14, columns.stack_functions);
+    a.numbers(33, columns.variant_functions);
+    a.texts(34, columns.variant_names);
 }
 
 }  // namespace perfvigil::analyzer

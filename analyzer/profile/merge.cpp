@@ -28,10 +28,10 @@ void append_new(std::vector<T>& list, const std::vector<T>& more) {
 template <class T>
 class Numbered {
 public:
-    template <class Hash>
-    std::uint32_t number(const T& value, Hash&& hash_of) {
+    template <class Hash, class Same = std::equal_to<T>>
+    std::uint32_t number(const T& value, Hash&& hash_of, Same&& same = {}) {
         const std::uint64_t hash = hash_of(value);
-        const auto found = index_.find(hash, [&](std::uint32_t position) { return values[position] == value; });
+        const auto found = index_.find(hash, [&](std::uint32_t position) { return same(values[position], value); });
         if (found != HashIndex::kNone) return found;
         const auto position = static_cast<std::uint32_t>(values.size());
         values.push_back(value);
@@ -170,10 +170,20 @@ private:
     void number_functions(const Profile& profile) {
         function_numbers_.clear();
         for (const auto& function : profile.functions) {
-            function_numbers_.push_back(functions_.number(function, [](const ProfileFunction& value) {
-                return mix(mix_text(mix_text(hash_seed(), value.name), value.dso),
-                           (static_cast<std::uint64_t>(value.reason) << 1U) | (value.kernel ? 1U : 0U));
-            }));
+            const auto number = functions_.number(
+                function,
+                [](const ProfileFunction& value) {
+                    return mix(mix_text(mix_text(hash_seed(), value.name), value.dso),
+                               (static_cast<std::uint64_t>(value.reason) << 1U) | (value.kernel ? 1U : 0U));
+                },
+                [](const ProfileFunction& a, const ProfileFunction& b) {
+                    return a.name == b.name && a.dso == b.dso && a.kernel == b.kernel && a.reason == b.reason;
+                });
+            auto& variants = functions_.values[number].variants;
+            append_new(variants, function.variants);
+            std::ranges::sort(variants);
+            if (variants.size() > kMostVariants) variants.resize(kMostVariants);
+            function_numbers_.push_back(number);
         }
     }
 

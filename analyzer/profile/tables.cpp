@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/function_name.hpp"
+
 namespace perfvigil::analyzer {
 namespace {
 
@@ -15,18 +17,29 @@ std::uint32_t last_of(const std::vector<T>& list) {
     return static_cast<std::uint32_t>(list.size() - 1);
 }
 
+void note_variant(ProfileFunction& function, std::string_view symbol) {
+    auto& variants = function.variants;
+    const auto at = std::ranges::lower_bound(variants, symbol);
+    if (variants.size() < kMostVariants && (at == variants.end() || *at != symbol)) variants.emplace(at, symbol);
+}
+
 }  // namespace
 
-std::uint32_t ProfileTables::function(std::string_view name, std::string_view dso_name, bool kernel,
+std::uint32_t ProfileTables::function(std::string_view symbol, std::string_view dso_name, bool kernel,
                                       UnknownReason reason) {
+    const std::string_view name = function_group(symbol, dso_name);
     const std::uint64_t hash = mix(mix_text(mix_text(hash_seed(), name), dso_name),
                                    (static_cast<std::uint64_t>(reason) << 1U) | (kernel ? 1U : 0U));
     const auto found = function_index_.find(hash, [&](std::uint32_t number) {
         const auto& known = functions_[number];
         return known.name == name && known.dso == dso_name && known.kernel == kernel && known.reason == reason;
     });
-    if (found != kNone) return found;
+    if (found != kNone) {
+        if (name != symbol) note_variant(functions_[found], symbol);
+        return found;
+    }
     functions_.push_back({.name = std::string(name), .dso = std::string(dso_name), .kernel = kernel, .reason = reason});
+    if (name != symbol) note_variant(functions_.back(), symbol);
     function_dsos_.push_back(dso(dso_name));
     function_index_.insert(hash, last_of(functions_));
     return last_of(functions_);

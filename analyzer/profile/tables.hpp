@@ -24,6 +24,7 @@ struct ContextPart {
 
 class ProfileTables {
 public:
+    // Under its group's name (function_group); code made at run time keeps its own.
     [[nodiscard]] std::uint32_t function(std::string_view name, std::string_view dso, bool kernel,
                                          UnknownReason reason);
     [[nodiscard]] const ProfileFunction& function_at(std::uint32_t number) const { return functions_[number]; }

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "analyzer/chain_ends.hpp"
 #include "analyzer/chain_roots.hpp"
 #include "analyzer/export/markup.hpp"
 #include "analyzer/html_table.hpp"
@@ -61,19 +62,22 @@ std::string observations_html(const std::vector<Observation>& observations) {
     return out;
 }
 
-std::string broken_html(const Profile& profile) {
-    auto rows = profile.broken;
-    std::erase_if(rows, [](const BrokenStacks& row) { return row.broken == 0; });
-    std::ranges::sort(rows, std::greater{}, &BrokenStacks::broken);
+std::string chain_ends_html(const Profile& profile) {
+    const auto event = event_with_chains(profile);
+    if (!event) return {};
     HtmlTable table;
-    table.column("broken %", kNumber).column("broken", kNumber).column("of samples", kNumber).column("DSO", kText);
-    for (const auto& row : rows) {
-        table.row({percent(row.broken, row.samples), std::to_string(row.broken), std::to_string(row.samples),
-                   html_element("code", markup(row.dso))});
+    table.column("unrooted %", kNumber).column("broken", kNumber).column("truncated", kNumber);
+    table.column("rootless", kNumber).column("of samples", kNumber).column("DSO", kText);
+    for (const auto& row : chain_end_counts(profile, *event)) {
+        const auto cut = row.ends[index_of(ChainEnd::kTruncated)] + row.ends[index_of(ChainEnd::kShortened)];
+        table.row({percent(row.unrooted(), row.samples), std::to_string(row.ends[index_of(ChainEnd::kBroken)]),
+                   std::to_string(cut), std::to_string(row.ends[index_of(ChainEnd::kRootless)]),
+                   std::to_string(row.samples), html_element("code", markup(row.dso))});
     }
     if (table.empty()) return {};
-    return html_element("h2", "Call chains that break off, by the DSO they break in") +
-           html_element("p class=dim", "Code built without frame pointers.") + table.render();
+    return html_element("h2", "Call chains of " + markup(profile.events[*event].name) +
+                                  " that do not reach a root, by the DSO they end in") +
+           table.render();
 }
 
 }  // namespace
@@ -92,7 +96,7 @@ std::string report_html(const Profile& profile, const ReportOptions& options) {
     out += observations_html(observe(profile));
     out += cpus_html(profile);
     for (std::uint32_t i = 0; i < profile.events.size(); ++i) out += event_html(profile, options, i);
-    out += broken_html(profile);
+    out += chain_ends_html(profile);
     if (!profile.notes.empty()) out += html_element("h2", "Notes");
     for (const auto& note : profile.notes) out += html_element("p", markup(note));
     out += html_element("script", report_script());

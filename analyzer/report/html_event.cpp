@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "analyzer/chain_ends.hpp"
 #include "analyzer/export/event_flamegraph.hpp"
 #include "analyzer/export/markup.hpp"
 #include "analyzer/hot_functions.hpp"
@@ -189,16 +190,19 @@ std::string event_html(const Profile& profile, const ReportOptions& options, std
     const EventPage page(profile, options, index, shown);
     if (!options.by.empty()) return out + page.groups();
     out += page.functions();
+    const Profile marked = with_marked_ends(profile, MarkedEnds::kMissing);
+    const EventPage chains_page(marked, options, index, shown);
     const auto roots = chain_roots(profile, index);
     const bool chains = options.chains != ReportOptions::Chains::kHide && roots.recorded;
-    if (chains && !roots.mostly_unrooted()) out += page.call_chains();
+    if (chains && !roots.mostly_unrooted()) out += chains_page.call_chains();
     if (chains)
         out += html_element("h3", "Flame graph") + "<figure>" +
-               event_flamegraph(profile, index, {.idle = options.idle}) + "</figure>\n";
+               event_flamegraph(with_marked_ends(profile, MarkedEnds::kUnrooted), index, {.idle = options.idle}) +
+               "</figure>\n";
     out += page.shares(Dimension::kDso, "DSO");
     out += page.shares(Dimension::kComm, "command");
     out += page.shares(Dimension::kUnit, "unit");
-    if (chains && roots.mostly_unrooted()) out += page.call_chains();
+    if (chains && roots.mostly_unrooted()) out += chains_page.call_chains();
     return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzer/breakdown.hpp"
+#include "analyzer/chain_ends.hpp"
 #include "analyzer/chain_roots.hpp"
 #include "analyzer/hot_functions.hpp"
 #include "analyzer/report/json.hpp"
@@ -62,9 +63,10 @@ json::object hot_json(const Profile& profile, const HotFunction& hot) {
 
 }  // namespace
 
-json::object call_chains_json(const Profile& profile, const ReportOptions& options, std::uint32_t event) {
+json::object call_chains_json(const Profile& plain, const ReportOptions& options, std::uint32_t event) {
     constexpr std::size_t kMostFunctions = 10;
-    const auto roots = chain_roots(profile, event);
+    const auto roots = chain_roots(plain, event);
+    const Profile profile = with_marked_ends(plain, MarkedEnds::kMissing);
     json::array functions;
     if (roots.recorded) {
         const auto whole = static_cast<double>(event_sum(profile.events[event], options.idle).weight);
@@ -77,9 +79,18 @@ json::object call_chains_json(const Profile& profile, const ReportOptions& optio
             functions.push_back(hot_json(profile, hot));
         }
     }
+    json::array ends;
+    for (const auto& row : chain_end_counts(plain, event)) {
+        json::object object{{"dso", json_text(row.dso)}, {"samples", row.samples}};
+        for (const auto end : {ChainEnd::kBroken, ChainEnd::kTruncated, ChainEnd::kShortened, ChainEnd::kRootless}) {
+            object[chain_end_name(end)] = row.ends[index_of(end)];
+        }
+        ends.push_back(std::move(object));
+    }
     return {{"recorded", roots.recorded},
             {"samples", roots.samples},
             {"rooted_samples", roots.rooted},
+            {"unrooted", std::move(ends)},
             {"least_percent", least_percent(options)},
             {"functions", std::move(functions)}};
 }
@@ -103,7 +114,8 @@ json::object groups_json(const Profile& profile, const ReportOptions& options, s
     return {{"keys", std::move(keys)}, {"not_kept", std::move(missing)}, {"rows", std::move(rows)}};
 }
 
-json::array focus_json(const Profile& profile, const ReportOptions& options) {
+json::array focus_json(const Profile& plain, const ReportOptions& options) {
+    const Profile profile = with_marked_ends(plain, MarkedEnds::kMissing);
     json::array events;
     const auto by_event = focus_on(profile, options.focus, options.idle,
                                    {.least_share = least_percent(options) / 100,

@@ -35,6 +35,11 @@ json::array functions_of(const Profile& profile, std::uint32_t event, std::size_
         if (const auto idle = idle_self.find(row.function); idle != idle_self.end()) {
             object["idle_samples"] = idle->second;
         }
+        if (!function.variants.empty()) {
+            json::array variants;
+            for (const auto& symbol : function.variants) variants.push_back(json_text(symbol));
+            object["variants"] = std::move(variants);
+        }
         if (function.reason != UnknownReason::kNone) object["unknown"] = reason_name(function.reason);
         rows.push_back(std::move(object));
     }

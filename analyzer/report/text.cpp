@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "analyzer/chain_ends.hpp"
 #include "analyzer/origin_text.hpp"
 #include "analyzer/report/observations.hpp"
 #include "base/text.hpp"
@@ -54,19 +55,24 @@ void write_conditions(TextPage& page, const Profile& profile) {
     for (const auto& warning : profile.warnings) page.sentence(escape(warning), 2);
 }
 
-void write_broken_stacks(TextPage& page, const Profile& profile, const ReportOptions& options) {
+void write_chain_ends(TextPage& page, const Profile& profile, const ReportOptions& options) {
+    const auto event = event_with_chains(profile);
+    if (!event) return;
+    const auto rows = chain_end_counts(profile, *event);
     TextTable table;
-    table.column("broken %", kRight).column("broken", kRight).column("of samples", kRight).column("DSO", kLeft);
-    std::vector<BrokenStacks> rows;
-    std::ranges::copy_if(profile.broken, std::back_inserter(rows), [](const auto& row) { return row.broken != 0; });
-    std::ranges::sort(rows, std::greater{}, &BrokenStacks::broken);
+    table.column("unrooted %", kRight).column("broken", kRight).column("truncated", kRight);
+    table.column("rootless", kRight).column("of samples", kRight).column("DSO", kLeft);
     for (const auto& row : top_of(rows, options.top == 0 ? 0 : std::max<std::size_t>(options.top / 3, 3))) {
-        table.row({percent(row.broken, row.samples), std::to_string(row.broken), std::to_string(row.samples),
-                   escape(row.dso)});
+        const auto cut = row.ends[index_of(ChainEnd::kTruncated)] + row.ends[index_of(ChainEnd::kShortened)];
+        table.row({percent(row.unrooted(), row.samples), std::to_string(row.ends[index_of(ChainEnd::kBroken)]),
+                   std::to_string(cut), std::to_string(row.ends[index_of(ChainEnd::kRootless)]),
+                   std::to_string(row.samples), escape(row.dso)});
     }
     if (table.empty()) return;
     page.line("");
-    page.sentence("Call chains that break off, by the DSO they break in (code built without frame pointers)", 0);
+    page.sentence(fmt::format("Call chains of {} that do not reach a root, by the DSO they end in",
+                              escape(profile.events[*event].name)),
+                  0);
     page.table(table);
 }
 
@@ -94,7 +100,7 @@ std::string report_text(const Profile& profile, const ReportOptions& options) {
         write_cpus(page, profile, options);
         write_ledger(page, profile, options);
         for (std::uint32_t i = 0; i < profile.events.size(); ++i) write_event(page, profile, options, i);
-        write_broken_stacks(page, profile, options);
+        write_chain_ends(page, profile, options);
     }
     write_notes(page, profile);
     return page.take();

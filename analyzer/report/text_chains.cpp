@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "analyzer/chain_ends.hpp"
 #include "analyzer/hot_functions.hpp"
 #include "analyzer/report/text.hpp"
 #include "base/text.hpp"
@@ -164,8 +165,9 @@ void write_focus_of_event(TextPage& page, const Profile& profile, const ReportOp
 
 }  // namespace
 
-void write_call_chains(TextPage& page, const Profile& profile, const ReportOptions& options, std::uint32_t event,
+void write_call_chains(TextPage& page, const Profile& plain, const ReportOptions& options, std::uint32_t event,
                        EventSum shown, const std::vector<FunctionTotals>& totals) {
+    const Profile profile = with_marked_ends(plain, MarkedEnds::kMissing);
     const auto least = percent_limit(options) / 100 * static_cast<double>(shown.weight);
     const auto most = options.top == 0 ? kMostFunctions : std::min(options.top, kMostFunctions);
     const auto hot = hot_functions(profile, event, options.idle, totals, most, least,
@@ -179,7 +181,8 @@ void write_call_chains(TextPage& page, const Profile& profile, const ReportOptio
     for (const auto& function : hot) write_hot_function(page, profile, function, shown.weight);
 }
 
-void write_focus(TextPage& page, const Profile& profile, const ReportOptions& options) {
+void write_focus(TextPage& page, const Profile& plain, const ReportOptions& options) {
+    const Profile profile = with_marked_ends(plain, MarkedEnds::kMissing);
     const auto by_event = focus_on(profile, options.focus, options.idle,
                                    {.least_share = percent_limit(options) / 100, .most_rows = 40, .most_depth = 32});
     const bool found = std::ranges::any_of(by_event, [](const Focus& focus) { return !focus.functions.empty(); });

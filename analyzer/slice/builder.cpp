@@ -112,6 +112,8 @@ void SliceBuilder::on_record(const OrderedRecord& record) {
     if (record.late) ++state_->table(Side::kOpen).slice().late_records;
 }
 
+void SliceBuilder::code_placed(Pid pid) { state_->chains.maps_changed(pid); }
+
 void SliceBuilder::on_cut(const collector::Cut& cut) { state_->cut(cut); }
 
 void SliceBuilder::recycle(std::unique_ptr<Slice> slice) {

@@ -48,6 +48,8 @@ public:
 
     void on_record(const collector::OrderedRecord& record) override;
     void on_cut(const collector::Cut& cut) override;
+    // Code was placed in the process (ProcessTable::place_code).
+    void code_placed(Pid pid);
 
     // A delivered slice that is no longer needed; its memory serves the next one.
     void recycle(std::unique_ptr<Slice> slice);

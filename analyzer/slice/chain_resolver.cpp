@@ -171,7 +171,7 @@ void ChainResolver::add_user(Found& found, std::uint64_t raw, bool exact, const 
         // A return address of 0 is how run times end their stacks.
         new_.ended = raw == 0 && !exact;
         if (new_.ended) return;
-        const auto* mapping = process.maps.find(inside);
+        const auto* mapping = process.code_at(inside);
         if (mapping == nullptr) {
             new_.ended = true;
             new_.unmapped = true;

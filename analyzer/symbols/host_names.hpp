@@ -45,6 +45,7 @@ public:
         return names().symbolizer().resolve(dso, offset);
     }
     void begin_window() override { names().symbolizer().begin_window(); }
+    void begin_slice(MonotonicTime from, MonotonicTime to) override { names().symbolizer().begin_slice(from, to); }
     [[nodiscard]] HostNames& names() {
         if (!names_) names_.emplace(clock_, capture_, sources_);
         return *names_;

@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 
-#include "analyzer/symbols/perf_map_file.hpp"
 #include "analyzer/symbols/vdso_image.hpp"
 #include "base/fd.hpp"
 
@@ -13,10 +12,6 @@ namespace {
 
 constexpr std::chrono::seconds kRetryPending{1};
 constexpr std::chrono::seconds kRetryMissing{10};
-constexpr std::chrono::seconds kRereadPerfMap{5};
-constexpr std::size_t kMaxPerfMap = 64U << 20;
-constexpr std::size_t kMaxReadings = 4;  // of one perf map in one window
-constexpr std::uint64_t kKeepMapWindows = 3;
 constexpr std::string_view kJitDso = "[jit]";
 
 Symbol unknown(UnknownReason reason, std::string_view dso) {
@@ -51,6 +46,15 @@ SymbolSources sources_for(const HostSymbolizerOptions& options) {
             .debuginfod = options.sources.debuginfod};
 }
 
+JitNamesOptions jit_options(const HostSymbolizerOptions& options, const ThisHost& host) {
+    return {.origin = options.origin,
+            .this_boot = options.origin == Origin::kLive || same_boot(host, options.capture_host),
+            .capture_start = options.capture_host.wall_reference,
+            .proc = options.proc,
+            .host_root = options.host_root,
+            .bytes = options.jit_bytes};
+}
+
 UnknownReason reason_of(const Error& error) {
     if (error.code == ErrorCode::kInvalid) return UnknownReason::kBuildIdMismatch;
     return error.code == ErrorCode::kBusy ? UnknownReason::kPending : UnknownReason::kNoFile;
@@ -68,7 +72,8 @@ HostSymbolizer::HostSymbolizer(HostSymbolizerOptions options, FileSource& files,
       kernel_(kernel_names(options_, host_, sourced_, clock)),
       debuginfod_(options_.sources.debuginfod, clock),
       debug_files_(sourced_, files_, debuginfod_),
-      tables_(child, options_.table_bytes, debug_files_) {
+      tables_(child, options_.table_bytes, debug_files_),
+      jit_(jit_options(options_, host_), files, clock) {
     for (const auto& known : options_.build_ids) build_ids_.emplace(known.path, known.build_id);
     options_.build_ids.clear();
 }
@@ -92,6 +97,7 @@ void HostSymbolizer::begin_window() {
     ++window_;
     kernel_.begin_window();
     tables_.begin_window(window_);
+    jit_.begin_window();
     boost::unordered::erase_if(
         dsos_, [&](const auto& dso) { return window_ - dso.second->last_used > options_.forget_after_windows; });
 }
@@ -138,6 +144,9 @@ void HostSymbolizer::give_up(State& state, UnknownReason reason) {
 
 Symbol HostSymbolizer::resolve_file(const collector::Dso& dso, std::uint64_t offset) {
     State& state = state_of(dso);
+    if (dso.build_id.empty() && pid_of_jit_marker(dso.path)) {
+        return resolve_jit(jit_.find_in_dump(dso, offset), state.path);
+    }
     auto table = state.table.lock();
     if (table == nullptr) {
         // A table that was evicted is read again: its Dso has been tried, but nothing stood in the way.
@@ -262,49 +271,27 @@ Result<OpenedFileRef> HostSymbolizer::vdso_of(const BuildId& build_id) const {
 // --- code without a file
 
 Symbol HostSymbolizer::resolve_anonymous(const collector::Dso& dso, std::uint64_t offset) {
-    State& state = state_of(dso);
-    if (options_.origin == Origin::kCapture) return unknown(UnknownReason::kAnonymous, state.path);
-    auto found = find_jit(state, offset);
-    if (!found && (!state.tried || clock_.monotonic() >= state.retry_at)) {
-        load_perf_map(dso, state);
-        found = find_jit(state, offset);
-    }
-    if (found) return {.name = found->name, .dso = kJitDso, .start = found->start.value, .size = found->size};
-    return state.maps.empty() ? unknown(UnknownReason::kAnonymous, state.path)
-                              : unknown(UnknownReason::kOutsideSymbols, kJitDso);
+    return resolve_jit(jit_.find(dso, offset), state_of(dso).path);
 }
 
-std::optional<PerfMap::Function> HostSymbolizer::find_jit(const State& state, std::uint64_t address) {
-    for (auto map = state.maps.rbegin(); map != state.maps.rend(); ++map) {
-        if (auto found = (*map)->find(RuntimeAddress{address})) return found;
+Symbol HostSymbolizer::resolve_jit(const std::expected<JitNames::Function, JitNames::Missing>& found,
+                                   std::string_view nameless_dso) const {
+    Symbol symbol;
+    if (found) {
+        symbol = {.name = found->name, .dso = kJitDso, .start = found->start, .size = found->size};
+    } else if (found.error() == JitNames::Missing::kUncovered) {
+        symbol = unknown(UnknownReason::kOutsideSymbols, kJitDso);
+    } else {
+        symbol = unknown(UnknownReason::kAnonymous, nameless_dso);
     }
-    return std::nullopt;
+    symbol.passing = true;
+    return symbol;
 }
 
-void HostSymbolizer::load_perf_map(const collector::Dso& dso, State& state) {
-    state.tried = true;
-    state.retry_at = clock_.monotonic() + kRereadPerfMap;
-    if (state.maps.size() >= kMaxReadings || map_bytes_ >= options_.perf_map_bytes) return;
-    auto file = open_perf_map(dso.first_pid, options_.proc);
-    if (!file || (*file)->size == state.map_size) return;
-    auto text = read_fd((*file)->fd.get(), kMaxPerfMap);
-    if (!text) return;
-    state.map_size = (*file)->size;
-    state.maps.push_back(std::make_unique<const PerfMap>(PerfMap::parse(*text)));
-    map_bytes_ += state.maps.back()->bytes();
-}
-
-// Older readings go, and those of processes that had no sample of such code for a while; both can be read again.
-void HostSymbolizer::trim_perf_maps() {
-    map_bytes_ = 0;
-    for (auto& [id, state] : dsos_) {
-        if (state->maps.size() > 1) state->maps.erase(state->maps.begin(), state->maps.end() - 1);
-        if (window_ - state->last_used > kKeepMapWindows) {
-            state->maps.clear();
-            state->map_size = 0;
-        }
-        for (const auto& map : state->maps) map_bytes_ += map->bytes();
-    }
+std::vector<std::string> HostSymbolizer::refusals() const {
+    auto all = sourced_.refusals();
+    all.insert(all.end(), jit_.refusals().begin(), jit_.refusals().end());
+    return all;
 }
 
 }  // namespace perfvigil::analyzer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Names from this host: kallsyms for the kernel, files opened in time and read by the symbol child for user code, our
-// own vDSO, perf maps for JIT code.
+// own vDSO, perf maps and jitdumps for code made at run time (JitNames).
 //
 //   live      every Dso is of this host, now
 //   capture   a Dso gets names only from a file with its build-id; without one, only when the capture was made in this
@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,8 +25,8 @@
 #include "analyzer/symbols/debuginfod.hpp"
 #include "analyzer/symbols/file_opener.hpp"
 #include "analyzer/symbols/file_source.hpp"
+#include "analyzer/symbols/jit_names.hpp"
 #include "analyzer/symbols/kernel_names.hpp"
-#include "analyzer/symbols/perf_map.hpp"
 #include "analyzer/symbols/sourced_files.hpp"
 #include "analyzer/symbols/symbol_child.hpp"
 #include "analyzer/symbols/symbol_sources.hpp"
@@ -47,10 +48,11 @@ struct HostSymbolizerOptions {
     SymbolSources sources{};            // kLive: of these the debug folders and servers alone
 
     std::size_t table_bytes = 256U << 20;
-    std::size_t perf_map_bytes = 128U << 20;
+    std::size_t jit_bytes = 128U << 20;  // of perf maps and jitdumps
     unsigned forget_after_windows = 15;  // a Dso that no sample named for so long
     std::string kallsyms = "/proc/kallsyms";
     std::string proc = "/proc";
+    std::string host_root = "/";
 };
 
 class HostSymbolizer final : public Symbolizer {
@@ -60,13 +62,15 @@ public:
 
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override;
     void begin_window() override;
+    void begin_slice(MonotonicTime from, MonotonicTime to) override { jit_.begin_slice(from, to); }
 
     // Modules or BPF programs changed.
     void note_kernel_change() { kernel_.note_change(); }
     [[nodiscard]] const KernelSymbols* kernel_symbols() { return kernel_.symbols(); }
     [[nodiscard]] KernelNames& kernel() { return kernel_; }
     // Files that were found where a source pointed, and refused: one sentence each.
-    [[nodiscard]] std::vector<std::string> refusals() const { return sourced_.refusals(); }
+    [[nodiscard]] std::vector<std::string> refusals() const;
+    [[nodiscard]] JitNames& jit() { return jit_; }
     // The file of a kFile Dso that names came from, or would: its code. Errors as of FileSource::file_of.
     [[nodiscard]] Result<OpenedFileRef> file_of(const collector::Dso& dso);
     [[nodiscard]] OpenedFileRef debug_file_of(const BuildId& build_id) { return sourced_.debug_file_of(build_id); }
@@ -83,10 +87,7 @@ private:
     struct State {
         std::string path;  // views of it are handed out
         std::weak_ptr<FileTable> table;
-        // Readings of the perf map, newest last: JIT code comes and goes, names of an older reading stay in use.
-        std::vector<std::unique_ptr<const PerfMap>> maps;
-        std::uint64_t map_size = 0;                   // of the file, at the last reading
-        UnknownReason reason = UnknownReason::kNone;  // while there is neither table nor map
+        UnknownReason reason = UnknownReason::kNone;  // while there is no table
         MonotonicTime retry_at{};
         bool tried = false;
         std::uint64_t last_used = 0;
@@ -96,13 +97,12 @@ private:
     [[nodiscard]] Symbol resolve_file(const collector::Dso& dso, std::uint64_t offset);
     [[nodiscard]] Symbol resolve_vdso(const collector::Dso& dso, std::uint64_t offset);
     [[nodiscard]] Symbol resolve_anonymous(const collector::Dso& dso, std::uint64_t offset);
+    [[nodiscard]] Symbol resolve_jit(const std::expected<JitNames::Function, JitNames::Missing>& found,
+                                     std::string_view nameless_dso) const;
     [[nodiscard]] Symbol name_in(State& state, const FileTable& table, std::uint64_t offset) const;
     void load_file(const collector::Dso& dso, State& state);
     void load_vdso(const collector::Dso& dso, State& state);
     [[nodiscard]] Result<OpenedFileRef> vdso_of(const BuildId& build_id) const;
-    void load_perf_map(const collector::Dso& dso, State& state);
-    [[nodiscard]] static std::optional<PerfMap::Function> find_jit(const State& state, std::uint64_t address);
-    void trim_perf_maps();
     void give_up(State& state, UnknownReason reason);
     [[nodiscard]] bool due(const State& state) const;
     [[nodiscard]] FileTableRef table_for(const collector::Dso& dso, UnknownReason& reason);
@@ -122,7 +122,7 @@ private:
     SymbolTables tables_;
     boost::unordered_flat_map<collector::DsoId, std::unique_ptr<State>> dsos_;
     boost::unordered_flat_map<std::string, BuildId> build_ids_;  // of the capture, by path
-    std::size_t map_bytes_ = 0;                                  // of all perf maps
+    JitNames jit_;
     std::uint64_t window_ = 0;
 };
 

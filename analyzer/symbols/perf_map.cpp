@@ -15,15 +15,27 @@ std::optional<std::uint64_t> hex(std::string_view text) {
 }  // namespace
 
 PerfMap PerfMap::parse(std::string_view text, const PerfMapLimits& limits) {
-    PerfMap map;
-    // What follows the last newline may still be growing.
-    text = text.substr(0, text.rfind('\n') + 1);
-    while (!text.empty()) map.add(next_piece(text, '\n'), limits);
-    map.names_.shrink_to_fit();
+    PerfMap map(limits);
+    map.append(text);
     return map;
 }
 
-void PerfMap::add(std::string_view line, const PerfMapLimits& limits) {
+std::size_t PerfMap::append(std::string_view text) {
+    // What follows the last newline may still be growing.
+    const auto whole = text.rfind('\n') + 1;
+    std::string_view lines = text.substr(0, whole);
+    if (in_long_line_ && whole > 0) {
+        (void)next_piece(lines, '\n');
+        in_long_line_ = false;
+    }
+    while (!lines.empty()) add(next_piece(lines, '\n'));
+    if (text.size() - whole <= limits_.line_length) return whole;
+    if (!in_long_line_) ++malformed_;
+    in_long_line_ = true;
+    return text.size();
+}
+
+void PerfMap::add(std::string_view line) {
     if (trim(line).empty()) return;
     const auto start = hex(next_piece(line, ' '));
     const auto size = hex(next_piece(line, ' '));
@@ -31,20 +43,16 @@ void PerfMap::add(std::string_view line, const PerfMapLimits& limits) {
         ++malformed_;
         return;
     }
-    const auto name = escape(line.substr(0, limits.name_length));
-    if (ranges_.size() >= limits.functions || names_.size() + name.size() > limits.name_bytes) {
+    const auto name = escape(line.substr(0, limits_.name_length));
+    if (ranges_.size() >= limits_.functions || names_.bytes() + name.size() > limits_.name_bytes) {
         cut_ = true;
         return;
     }
     clear(*start, *start + *size);
-    Range range;
-    range.end = *start + *size;
-    range.start_of_function = *start;
-    range.size_of_function = *size;
-    range.name = static_cast<std::uint32_t>(names_.size());
-    range.name_size = static_cast<std::uint32_t>(name.size());
-    names_ += name;
-    ranges_.emplace(*start, range);
+    ranges_.emplace(
+        *start,
+        Range{
+            .end = *start + *size, .start_of_function = *start, .size_of_function = *size, .name = names_.keep(name)});
 }
 
 // Takes [start, end) away from whatever holds it.
@@ -70,14 +78,13 @@ std::optional<PerfMap::Function> PerfMap::find(RuntimeAddress address) const {
     if (after == ranges_.begin()) return std::nullopt;
     const Range& range = std::prev(after)->second;
     if (address.value >= range.end) return std::nullopt;
-    return Function{.name = std::string_view(names_).substr(range.name, range.name_size),
-                    .start = RuntimeAddress{range.start_of_function},
-                    .size = range.size_of_function};
+    return Function{
+        .name = range.name, .start = RuntimeAddress{range.start_of_function}, .size = range.size_of_function};
 }
 
 std::size_t PerfMap::bytes() const {
     constexpr std::size_t kNode = sizeof(Range) + 48;  // with the tree's own links
-    return ranges_.size() * kNode + names_.capacity();
+    return ranges_.size() * kNode + names_.bytes();
 }
 
 }  // namespace perfvigil::analyzer

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // /tmp/perf-PID.map: what a JIT compiler says about the code it made. Lines of "START SIZE name", hexadecimal, the name
 // to the end of the line (tools/perf/Documentation/jit-interface.txt). A later line takes the addresses of earlier ones
-// (code memory is used again); the last line may be half written and is left out then. Foreign text, bounded. Pure.
+// (code memory is used again); the last line may be half written and waits for its end. Foreign text, bounded. Pure.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 #include <string_view>
 
+#include "analyzer/symbols/name_pool.hpp"
 #include "base/ids.hpp"
 
 namespace perfvigil::analyzer {
@@ -18,6 +18,7 @@ struct PerfMapLimits {
     std::size_t functions = 1U << 20;
     std::size_t name_bytes = 64U << 20;
     std::size_t name_length = 4096;
+    std::size_t line_length = 1U << 20;  // a longer line is passed over, whether it ends or not
 };
 
 class PerfMap {
@@ -28,7 +29,12 @@ public:
         std::uint64_t size = 0;
     };
 
+    explicit PerfMap(const PerfMapLimits& limits = {}) : limits_(limits) {}
     [[nodiscard]] static PerfMap parse(std::string_view text, const PerfMapLimits& limits = {});
+
+    // What the file holds behind what was taken so far. Takes whole lines; returns how many bytes those are: the rest
+    // is to be given again with what follows it.
+    std::size_t append(std::string_view text);
 
     [[nodiscard]] std::optional<Function> find(RuntimeAddress address) const;
     [[nodiscard]] std::size_t size() const { return ranges_.size(); }
@@ -41,16 +47,17 @@ private:
         std::uint64_t end = 0;
         std::uint64_t start_of_function = 0;
         std::uint64_t size_of_function = 0;
-        std::uint32_t name = 0;  // into names_
-        std::uint32_t name_size = 0;
+        std::string_view name;
     };
-    void add(std::string_view line, const PerfMapLimits& limits);
+    void add(std::string_view line);
     void clear(std::uint64_t start, std::uint64_t end);
 
+    PerfMapLimits limits_;
     std::map<std::uint64_t, Range> ranges_;  // by start, disjoint
-    std::string names_;
+    NamePool names_;
     std::uint64_t malformed_ = 0;
     bool cut_ = false;
+    bool in_long_line_ = false;
 };
 
 }  // namespace perfvigil::analyzer

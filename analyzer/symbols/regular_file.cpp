@@ -18,9 +18,9 @@
 namespace perfvigil::analyzer {
 namespace {
 
-Result<UniqueFd> open_path_in(int root, const std::string& path) {
+Result<UniqueFd> open_path_in(int root, const std::string& path, int flags = 0) {
     open_how how{};
-    how.flags = O_PATH | O_CLOEXEC;
+    how.flags = static_cast<std::uint64_t>(O_PATH | O_CLOEXEC | flags);
     how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
     long fd = -1;
     // EAGAIN: something was renamed during the walk, and the kernel could not be sure that ".." stayed inside.
@@ -89,6 +89,8 @@ Result<OpenedFileRef> open_regular_in(std::shared_ptr<const UniqueFd> root, cons
     if (file) file->root = std::move(root);
     return shared(std::move(file));
 }
+
+Result<UniqueFd> open_folder_in(int root, const std::string& path) { return open_path_in(root, path, O_DIRECTORY); }
 
 Result<OpenedFileRef> open_regular_at(const std::string& path, RemoteFiles remote) {
     auto name = open_file(path, O_PATH);

@@ -22,7 +22,10 @@ enum class RemoteFiles : std::uint8_t { kRefuse, kAllow };
 [[nodiscard]] Result<OpenedFileRef> open_regular_in(std::shared_ptr<const UniqueFd> root, const std::string& path,
                                                     RemoteFiles remote);
 
-// The same for a path that we made ourselves, following every link (/proc/PID/map_files/…, /proc/PID/exe).
+// A folder as seen from `root`, found as above; for paths below it (O_PATH).
+[[nodiscard]] Result<UniqueFd> open_folder_in(int root, const std::string& path);
+
+// As open_regular_in, for a path that we made ourselves, following every link (/proc/PID/map_files/…, /proc/PID/exe).
 [[nodiscard]] Result<OpenedFileRef> open_regular_at(const std::string& path, RemoteFiles remote);
 
 // By the magic number of statfs(2).

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/time.hpp"
 #include "collector/processes.hpp"
 
 namespace perfvigil::analyzer {
@@ -32,6 +33,7 @@ struct Symbol {
     std::uint64_t start = 0;  // in the Dso's terms
     std::uint64_t size = 0;   // 0: unknown
     UnknownReason reason = UnknownReason::kNone;
+    bool passing = false;  // of code that may be replaced: ask again for the next slice
 };
 
 class Symbolizer {
@@ -40,6 +42,11 @@ public:
     // Views live as long as the symbolizer, or until the Dso is evicted between windows (begin_window).
     [[nodiscard]] virtual Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) = 0;
     virtual void begin_window() {}
+    // What is asked for from now on ran between the two times.
+    virtual void begin_slice(MonotonicTime from, MonotonicTime to) {
+        (void)from;
+        (void)to;
+    }
 };
 
 }  // namespace perfvigil::analyzer

@@ -66,6 +66,7 @@ protected:
     HostSymbolizerTest() : child_(child_options(), clock_) {
         options_.kallsyms = folder_.write("kallsyms", "1000 T _text\n1100 t schedule\n1200 T _etext\n");
         options_.proc = folder_ / "proc";
+        options_.host_root = folder_ / "host";
         ThisHost here;
         here.hostname = "here";
         here.kernel_build_id = build_id_of("0011");

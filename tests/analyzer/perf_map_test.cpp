@@ -72,6 +72,41 @@ TEST(PerfMap, EqualsTheRuleForRandomLines) {
     }
 }
 
+// However the text comes in, the map is the same, and names handed out stay where they are.
+TEST(PerfMap, GrowsLineByLine) {
+    const std::string text = "1000 10 a\n2000 10 bb\nnonsense\n1000 8 ccc\n3000 10 ddd ddd\n4000 10 tail";
+    for (std::size_t step = 1; step <= text.size(); ++step) {
+        PerfMap map;
+        std::string_view first_name;
+        std::size_t taken = 0;
+        for (std::size_t held = 0; held <= text.size(); held += step) {
+            taken += map.append(std::string_view(text).substr(taken, held - taken));
+            if (first_name.empty() && map.find(RuntimeAddress{0x1000}))
+                first_name = map.find(RuntimeAddress{0x1000})->name;
+        }
+        taken += map.append(std::string_view(text).substr(taken));
+        EXPECT_EQ(taken, text.rfind('\n') + 1);
+        EXPECT_EQ(at(map, 0x1000), "ccc");
+        EXPECT_EQ(at(map, 0x1008), "a");
+        EXPECT_EQ(at(map, 0x3000), "ddd ddd");
+        EXPECT_EQ(at(map, 0x4000), "-");
+        EXPECT_EQ(map.malformed_lines(), 1U);
+        EXPECT_TRUE(first_name == "a" || first_name == "ccc") << first_name;
+    }
+}
+
+TEST(PerfMap, AnEndlessLineIsPassedOver) {
+    PerfMapLimits limits;
+    limits.line_length = 100;
+    PerfMap map(limits);
+    EXPECT_EQ(map.append("1000 10 a\n2000 10 " + std::string(100, 'x')), 10U + 8 + 100);
+    EXPECT_EQ(map.append(std::string(200, 'x')), 200U);
+    EXPECT_EQ(map.append("x\n3000 10 b\n"), 12U);
+    EXPECT_EQ(at(map, 0x2000), "-");
+    EXPECT_EQ(at(map, 0x3000), "b");
+    EXPECT_EQ(map.malformed_lines(), 1U);
+}
+
 TEST(PerfMap, IsBounded) {
     std::string text;
     for (int i = 0; i < 1000; ++i) text += std::to_string(10000 + 100 * i) + " 10 " + std::string(50, 'n') + '\n';
@@ -96,15 +131,19 @@ TEST(InnermostPid, IsTheLastOfItsNumbers) {
     EXPECT_EQ(innermost_pid("NSpid:\tx\n", Pid{4242}), Pid{4242});
 }
 
+PerfMapSearch search_in(const test::TempFolder& folder) {
+    return {.proc = folder / "proc", .host_root = folder / "host"};
+}
+
 TEST(PerfMapFile, IsFoundInTheProcessesOwnRoot) {
     const test::TempFolder folder;
     folder.write("proc/42/status", "NSpid:\t42\t7\n");
     folder.symlink("proc/42/root", folder / "container");
     folder.write("container/tmp/perf-7.map", "100 10 jitted\n");
-    const auto file = open_perf_map(Pid{42}, folder / "proc");
+    const auto file = open_perf_map(Pid{42}, search_in(folder));
     ASSERT_TRUE(file) << file.error().message;
     EXPECT_EQ(*read_fd((*file)->fd.get(), 1000), "100 10 jitted\n");
-    EXPECT_FALSE(open_perf_map(Pid{43}, folder / "proc"));
+    EXPECT_FALSE(open_perf_map(Pid{43}, search_in(folder)));
 }
 
 TEST(PerfMapFile, OfAnotherUserIsNotBelieved) {
@@ -113,7 +152,7 @@ TEST(PerfMapFile, OfAnotherUserIsNotBelieved) {
     folder.symlink("proc/42/root", folder / "container");
     const auto map = folder.write("container/tmp/perf-42.map", "100 10 jitted\n");
     if (::chown(map.c_str(), 12345, 12345) != 0) GTEST_SKIP() << "only root can give a file away";
-    const auto file = open_perf_map(Pid{42}, folder / "proc");
+    const auto file = open_perf_map(Pid{42}, search_in(folder));
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().code, ErrorCode::kPermission);
 }

@@ -79,6 +79,35 @@ protected:
     std::int64_t now_ = 1000;
 };
 
+TEST_F(Processes, PlacedCodeWinsOverMemoryWithoutAFile) {
+    map(7, 0x1000, 0x1000, "//anon");
+    map(7, 0x3000, 0x1000, "/bin/app");
+    map(7, 0x5000, 0x1000, "/tmp/jit-7.dump");
+    const auto dump = table_.find(Pid{7})->maps.find(0x5000)->dso;
+    const auto code_at = [&](std::int32_t pid, std::uint64_t address) {
+        const auto* found = table_.find(Pid{pid})->code_at(address);
+        return found == nullptr ? std::string("-") : found->dso->path + ' ' + std::to_string(found->offset_of(address));
+    };
+    table_.place_code(Pid{7}, {.start = 0x1100, .end = 0x1110, .page_offset = 200, .dso = dump});
+    table_.place_code(Pid{7}, {.start = 0x3100, .end = 0x3110, .page_offset = 300, .dso = dump});
+    table_.place_code(Pid{8}, {.start = 0x1100, .end = 0x1110, .page_offset = 200, .dso = dump});  // never heard of
+    EXPECT_EQ(code_at(7, 0x1105), "/tmp/jit-7.dump 205");
+    EXPECT_EQ(code_at(7, 0x1110), "//anon 4368");
+    EXPECT_EQ(code_at(7, 0x3105), "/bin/app 261") << "a file's code is the file's";
+    // Protected again, as run times do: the code is still there.
+    map(7, 0x1000, 0x1000, "//anon");
+    EXPECT_EQ(code_at(7, 0x1105), "/tmp/jit-7.dump 205");
+    table_.place_code(Pid{7}, {.start = 0x1108, .end = 0x1120, .page_offset = 400, .dso = dump});
+    EXPECT_EQ(code_at(7, 0x1107), "/tmp/jit-7.dump 207");
+    EXPECT_EQ(code_at(7, 0x1108), "/tmp/jit-7.dump 400");
+    fork(7, 9);
+    EXPECT_EQ(code_at(9, 0x1108), "/tmp/jit-7.dump 400");
+    exec(7, "other");
+    map(7, 0x1000, 0x1000, "//anon");
+    EXPECT_EQ(code_at(7, 0x1108), "//anon 4360");
+    EXPECT_EQ(code_at(9, 0x1108), "/tmp/jit-7.dump 400");
+}
+
 TEST_F(Processes, FirstSeenByASampleIsIncomplete) {
     EXPECT_FALSE(known(100));
     EXPECT_EQ(comm_of(100, 100), "");

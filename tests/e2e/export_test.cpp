@@ -58,13 +58,14 @@ Stacks stacks_in(const std::string& text) {
 
 // Where both mean one function but spell it otherwise: perf adds symbol versions, drops compilers' suffixes from
 // demangled names, names PLT stubs (which have no symbol of their own), and of two kernel names at one address shows
-// the last (__pi_memcpy).
+// the last (__pi_memcpy). We show clones as their function and mark stacks that reach no root.
 std::string plain_names(const std::string& text) {
     static const std::regex version("@+[A-Z][A-Za-z0-9_.]*"), suffix("\\.(constprop|isra|part|cold)(\\.[0-9]+)?"),
-        stub(";[^;\n]*@plt"), alias(";__pi_");
+        stub(";[^;\n]*@plt"), alias(";__pi_"), end(";\\[(broken|truncated|shortened|rootless)\\]");
     std::string plain = std::regex_replace(text, stub, ";?");
     plain = std::regex_replace(plain, version, "");
     plain = std::regex_replace(plain, suffix, "");
+    plain = std::regex_replace(plain, end, "");
     return std::regex_replace(plain, alias, ";");
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/function_name.hpp"
 #include "base/text.hpp"
 #include "tests/support/client.hpp"
 #include "tests/support/paths.hpp"
@@ -52,6 +53,13 @@ PerfReport perf_report(const std::string& file) {
         if (symbol.starts_with("0x")) continue;
         report.rows.push_back({std::string(trim(cells[2])), std::string(symbol), samples});
     }
+    // perf shows a function's clones and parts (f.isra.0, f.cold) apart, we count them as the function.
+    std::map<std::pair<std::string, std::string>, std::uint64_t> grouped;
+    for (const auto& row : report.rows) {
+        grouped[{row.dso, std::string(analyzer::function_group(row.symbol, row.dso))}] += row.samples;
+    }
+    report.rows.clear();
+    for (const auto& [name, samples] : grouped) report.rows.push_back({name.first, name.second, samples});
     std::ranges::stable_sort(report.rows, std::greater{}, &Row::samples);
     return report;
 }

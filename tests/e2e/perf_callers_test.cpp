@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/function_name.hpp"
 #include "base/text.hpp"
 #include "tests/support/client.hpp"
 #include "tests/support/report_view.hpp"
@@ -28,9 +29,10 @@ struct PerfFunction {
     Callers callers;  // "": none
 };
 
-// Of two names at one address perf 6.1 shows the last (__pi_memcpy), we show the plain one.
+// Of two names at one address perf 6.1 shows the last (__pi_memcpy), we show the plain one; and clones (f.isra.0) as
+// the function.
 std::string plain(std::string_view symbol) {
-    return std::string(symbol.starts_with("__pi_") ? symbol.substr(5) : symbol);
+    return std::string(analyzer::function_group(symbol.starts_with("__pi_") ? symbol.substr(5) : symbol));
 }
 
 bool is_address(std::string_view name) { return name == "0" || name.starts_with("0x"); }
@@ -58,8 +60,20 @@ std::vector<PerfFunction> perf_functions(const std::string& file) {
         const auto caller = names.size() > 1 ? plain(names[names.size() - 2]) : std::string();
         functions.back().callers[is_address(caller) ? "an address" : caller] += count;
     }
-    std::ranges::stable_sort(functions, std::greater{}, &PerfFunction::samples);
-    return functions;
+    // Clones that perf has in rows of their own.
+    std::vector<PerfFunction> merged;
+    for (auto& function : functions) {
+        const auto same = std::ranges::find_if(
+            merged, [&](const auto& known) { return known.dso == function.dso && known.symbol == function.symbol; });
+        if (same == merged.end()) {
+            merged.push_back(std::move(function));
+            continue;
+        }
+        same->samples += function.samples;
+        for (const auto& [caller, samples] : function.callers) same->callers[caller] += samples;
+    }
+    std::ranges::stable_sort(merged, std::greater{}, &PerfFunction::samples);
+    return merged;
 }
 
 struct OurFunction {

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <boost/json/object.hpp>
 
+#include "analyzer/function_name.hpp"
 #include "analyzer/input/load.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
@@ -81,14 +82,14 @@ void compare_script(const json::object& entry, std::vector<std::string>& lines) 
         return;
     }
     if (std::filesystem::exists(reference)) {
-        compare(id, parse_collapsed(text_of_file(reference)), collapsed(*profile, 0, {.kernel = true, .jit = true}),
-                lines);
+        compare(id, grouped(parse_collapsed(text_of_file(reference))),
+                collapsed(*profile, 0, {.kernel = true, .jit = true}), lines);
     }
     for (const auto& file : entry.at("expected_files").as_array()) {
         const std::string name(base_name(std::string_view(file.as_string())));
         if (const auto marks = marks_of(name)) {
-            compare(name, parse_collapsed(text_of_file(folder + "expected/" + name)), collapsed(*profile, 0, *marks),
-                    lines);
+            compare(name, grouped(parse_collapsed(text_of_file(folder + "expected/" + name))),
+                    collapsed(*profile, 0, *marks), lines);
         }
     }
 }
@@ -147,7 +148,8 @@ TEST(CorpusTexts, ReportsHaveTheirRows) {
         std::smatch match;
         if (!std::regex_match(line, match, row)) continue;
         const bool address = match[5].str().starts_with("0x");
-        percents[match[2].str() + ";" + (address ? "[unknown]" : std::string(trim(match[5].str())))] +=
+        const std::string symbol = match[5].str();
+        percents[match[2].str() + ";" + std::string(address ? "[unknown]" : function_group(trim(symbol)))] +=
             std::stod(match[1]);
     }
     Folds expected;

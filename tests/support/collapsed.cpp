@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "analyzer/function_name.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::test {
@@ -58,6 +59,20 @@ Folds collapsed(const Profile& profile, std::uint32_t event, CollapseMarks marks
         folds[key] += sample.weight;
     }
     return folds;
+}
+
+Folds grouped(const Folds& folds) {
+    Folds result;
+    for (const auto& [stack, weight] : folds) {
+        std::string key;
+        for (const std::string_view frame : split(stack, ';')) {
+            const auto mark = frame.ends_with("_[k]") ? frame.size() - 4 : frame.size();
+            if (!key.empty()) key += ';';
+            key += std::string(function_group(frame.substr(0, mark))) + std::string(frame.substr(mark));
+        }
+        result[key] += weight;
+    }
+    return result;
 }
 
 Folds parse_collapsed(std::string_view text) {

@@ -16,6 +16,8 @@ struct CollapseMarks {
 };
 
 [[nodiscard]] Folds collapsed(const analyzer::Profile& profile, std::uint32_t event, CollapseMarks marks);
+// The stacks with clones under the name of their function, as profiles have them (analyzer/function_name.hpp).
+[[nodiscard]] Folds grouped(const Folds& folds);
 // What such a script printed.
 [[nodiscard]] Folds parse_collapsed(std::string_view text);
 

@@ -111,8 +111,9 @@ Profile random_profile(std::mt19937_64& source) {
         return analyzer::ProfileFunction{.name = r.text(),
                                          .dso = r.coin() ? "/bin/same" : r.text(),
                                          .kernel = r.coin(),
-                                         .reason = static_cast<analyzer::UnknownReason>(r.below(
-                                             static_cast<std::size_t>(analyzer::UnknownReason::kUnmapped) + 1))};
+                                         .reason = static_cast<analyzer::UnknownReason>(
+                                             r.below(static_cast<std::size_t>(analyzer::UnknownReason::kUnmapped) + 1)),
+                                         .variants = r.list(r.coin() ? 1 : 3, [&] { return r.text(); })};
     });
     p.dsos = r.list(4, [&] { return analyzer::ProfileDso{r.text(), r.text()}; });
     const auto index_in = [&](const auto& table) { return static_cast<std::uint32_t>(r.below(table.size())); };

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "analyzer/observations.hpp"
+#include "analyzer/profile/tables.hpp"
 #include "tests/support/fake_symbolizer.hpp"
 #include "tests/support/slice_collector.hpp"
 #include "tests/support/synthetic_stream.hpp"
@@ -111,6 +112,25 @@ TEST_F(ProfileBuilderTest, FunctionsMergeByNameDsoAndReason) {
     EXPECT_EQ(profile.samples[1].samples, 4U);
     EXPECT_EQ(profile.samples[0].event, 1U);  // side-band is no event of a profile
     EXPECT_EQ(profile.events[1].name, "cpu-clock");
+}
+
+TEST_F(ProfileBuilderTest, ClonesAreTheFunctionTheyWereMadeOf) {
+    ProfileTables tables;
+    const auto whole = tables.function("f", "/bin/a", false, UnknownReason::kNone);
+    EXPECT_EQ(tables.function("f.cold", "/bin/a", false, UnknownReason::kNone), whole);
+    EXPECT_EQ(tables.function("f.isra.0", "/bin/a", false, UnknownReason::kNone), whole);
+    EXPECT_EQ(tables.function("f.cold", "/bin/a", false, UnknownReason::kNone), whole);
+    EXPECT_NE(tables.function("f.cold", "/bin/b", false, UnknownReason::kNone), whole);
+    // Code made at run time has names of its own kind.
+    const auto jit = tables.function("app.cold", "[jit]", false, UnknownReason::kNone);
+    EXPECT_EQ(tables.function_at(jit).name, "app.cold");
+    const auto only = tables.function("g.part.1", "/bin/a", true, UnknownReason::kNone);
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_EQ(tables.function("g.llvm." + std::to_string(i), "/bin/a", true, UnknownReason::kNone), only);
+    }
+    EXPECT_EQ(tables.function_at(whole).variants, (std::vector<std::string>{"f.cold", "f.isra.0"}));
+    EXPECT_EQ(tables.function_at(only).name, "g");
+    EXPECT_EQ(tables.function_at(only).variants.size(), kMostVariants);
 }
 
 TEST_F(ProfileBuilderTest, UnknownFunctionsAreCountedByDsoAndReason) {
