@@ -7,6 +7,7 @@
 #include "analyzer/jit_placements.hpp"
 #include "analyzer/source_line_names.hpp"
 #include "analyzer/symbols/sourced_files.hpp"
+#include "analyzer/unwind/capture_unwinding.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -91,11 +92,15 @@ CaptureAnalysis::CaptureAnalysis(collector::CaptureReader& reader, const Capture
     : reader_(reader),
       names_(clock, reader, options.symbols),
       analysis_(reader.events(), names_, KernelText(), {}, nullptr),
+      unwinding_(std::make_unique<CaptureUnwinding>(names_, reader)),
       by_line_(options.samples.by_line) {
+    analysis_.set_user_chains(unwinding_.get());
     if (options.split_hybrid) analysis_.split_hybrid();
     if (options.moment.count() > 0) analysis_.set_fine_moments(options.moment);
     if (!reader.host().cpu_times.empty()) analysis_.set_baseline_times(reader.host().cpu_times.front().cpus);
 }
+
+CaptureAnalysis::~CaptureAnalysis() = default;
 
 Result<std::unique_ptr<CaptureAnalysis>> CaptureAnalysis::prepare(collector::CaptureReader& reader,
                                                                   const CaptureOptions& options, const Clock& clock) {
@@ -118,6 +123,7 @@ Result<Profile> CaptureAnalysis::finish(std::string id) {
     const auto& warnings = reader_.warnings();
     profile.warnings.insert(profile.warnings.begin(), warnings.begin(), warnings.end());
     if (const auto& sentence = sink.refusal()) profile.warnings.push_back(*sentence);
+    for (auto& sentence : unwinding_->sentences()) profile.warnings.push_back(std::move(sentence));
     for (auto& sentence : symbolizer.refusals()) profile.warnings.push_back(std::move(sentence));
     for (auto& degraded : symbolizer.degraded()) profile.degraded.push_back(std::move(degraded));
     return profile;

@@ -19,6 +19,8 @@
 
 namespace perfvigil::analyzer {
 
+class CaptureUnwinding;
+
 struct CaptureOptions {
     SampleSelection samples{};
     SymbolSources symbols{};
@@ -37,6 +39,7 @@ struct CaptureOptions {
 // The same in steps, for those who look at slices as they go by and at the symbol sources afterwards.
 class CaptureAnalysis {
 public:
+    ~CaptureAnalysis();
     // The error says which option cannot be obeyed. `reader` and `clock` outlive the analysis.
     [[nodiscard]] static Result<std::unique_ptr<CaptureAnalysis>> prepare(collector::CaptureReader& reader,
                                                                           const CaptureOptions& options,
@@ -53,6 +56,7 @@ private:
     collector::CaptureReader& reader_;
     CaptureNames names_;
     StreamAnalysis analysis_;
+    std::unique_ptr<CaptureUnwinding> unwinding_;
     bool by_line_ = false;
 };
 

@@ -46,12 +46,13 @@ enum StackFlag : std::uint8_t {
     // A user frame outside every executable mapping of a process whose mappings are all known ended it. Where some
     // mappings may be unknown, one kFrameUnmapped stands for the rest instead and nobody is blamed.
     kStackBroken = 1,
-    kStackTruncated = 2,    // as deep as max_stack allows
+    kStackTruncated = 2,    // as deep as max_stack allows, or as the recorded copy of the stack reaches
     kStackCut = 4,          // shortened by us to stay within memory
     kStackIdleLoop = 8,     // kernel part runs under the idle loop, no interrupt or softirq in it
     kStackSoftirq = 16,     // an interrupt-exit or softirq frame is in its kernel part
     kStackKernelLeaf = 32,  // the sampled instruction was in the kernel
     kStackNoUser = 64,      // a user task's sample without any user frame
+    kStackGuessed = 128,    // for want of an unwind table a step was guessed by frame pointer, or the chain ends
 };
 
 struct Stack {

@@ -30,6 +30,7 @@ public:
     void on_cut(const collector::Cut& cut) override { slices_.on_cut(cut); }
 
     void set_kernel_text(KernelText text) { slices_.set_kernel_text(std::move(text)); }
+    void set_user_chains(UserChains* chains) { slices_.set_user_chains(chains); }
     // /proc/stat at the recording's start (HostFacts::cpu_times.front()), for the first slice's ledger.
     void set_baseline_times(const std::vector<collector::CpuTimes>& times) { slices_.set_baseline_times(times); }
 

@@ -16,13 +16,17 @@
 #include "analyzer/report.hpp"
 #include "analyzer/stream_analysis.hpp"
 #include "analyzer/symbols/host_names.hpp"
+#include "analyzer/unwind/capture_unwinding.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
+#include "cli/call_graph.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
 #include "collector/blocked_child.hpp"
 #include "collector/capture_writer.hpp"
+#include "collector/host_facts.hpp"
+#include "collector/recording_rate.hpp"
 #include "collector/recording_session.hpp"
 #include "config/options.hpp"
 #include "config/values.hpp"
@@ -42,7 +46,7 @@ struct RecordCommandOptions {
     std::vector<std::string> events;  // empty: cycles and cpu-clock
     std::optional<std::uint64_t> ring_bytes;
     std::uint16_t max_stack = 127;
-    bool call_chains = true;
+    CallGraph call_graph;
     int compression = 3;
     OutputFormat format = OutputFormat::kText;
 };
@@ -102,7 +106,8 @@ Result<collector::RecordingOptions> recording_options(const RecordCommandOptions
     recording.tuning.frequency = options.frequency;
     recording.tuning.max_stack = options.max_stack;
     if (options.ring_bytes) recording.tuning.sample_ring_bytes = *options.ring_bytes;
-    recording.call_chains = options.call_chains;
+    recording.call_chains = options.call_graph.chains;
+    recording.stack_dump_bytes = options.call_graph.dump_bytes;
     return recording;
 }
 
@@ -147,6 +152,11 @@ public:
         profile_ =
             analysis_->build(host_, options_.output.empty() ? "recording" : std::string(base_name(options_.output)));
         for (auto& degraded : names_.symbolizer().degraded()) profile_.degraded.push_back(std::move(degraded));
+        if (unwinder_) {
+            for (auto& sentence : unwinding_sentences(*unwind_tables_, unwinder_->counters())) {
+                profile_.warnings.push_back(std::move(sentence));
+            }
+        }
         return writer_ ? writer_->finish() : Result<void>{};
     }
 
@@ -165,6 +175,14 @@ private:
             recording->target = collector::Processes{{child_->pid()}};
             recording->start_disabled_until_exec = true;
         }
+        auto cpus = recording->cpus.size();
+        if (cpus == 0) {
+            if (const auto online = collector::online_cpus()) cpus = online->size();
+        }
+        if (!options_.ring_bytes) recording->tuning.sample_ring_bytes = collector::sample_ring_for(*recording, cpus);
+        if (const auto cost = predicted_cost(*recording, cpus); !cost.empty()) {
+            fmt::print(stderr, "perfvigil: {}\n", cost);
+        }
         auto session = collector::RecordingSession::open(std::move(*recording), clock_);
         if (!session) return fail(std::move(session.error()));
         session_ = std::move(*session);
@@ -181,6 +199,7 @@ private:
             session_->events(), names_.symbolizer(), analyzer::KernelText(host_.text_ranges),
             analyzer::SliceLimits{.max_stack = options_.max_stack}, &names_.listener());
         if (!host_.cpu_times.empty()) analysis_->set_baseline_times(host_.cpu_times.front().cpus);
+        unwind_if_shown();
         if (options_.output.empty()) return {};
         auto writer = collector::CaptureWriter::create(
             options_.output, session_->events(), host_, analysis_->processes(),
@@ -188,6 +207,16 @@ private:
         if (!writer) return fail(std::move(writer.error()));
         writer_ = std::move(*writer);
         return {};
+    }
+
+    // Stacks are unwound as they come only where this recording itself shows chains: it takes longer than writing them
+    // down, and reading the file unwinds them.
+    void unwind_if_shown() {
+        const bool shown = options_.output.empty() || options_.format == OutputFormat::kJson;
+        if (!shown || options_.call_graph.chains != collector::CallChains::kStackDumps) return;
+        unwind_tables_.emplace(names_);
+        unwinder_.emplace(*unwind_tables_, analyzer::unwind_machine(host_.architecture));
+        analysis_->set_user_chains(&*unwinder_);
     }
 
     Result<void> record(const SignalFd& signals, Sink& sink) {
@@ -267,6 +296,8 @@ private:
     std::optional<collector::BlockedChild> child_;
     std::unique_ptr<collector::RecordingSession> session_;
     collector::HostFacts host_;
+    std::optional<analyzer::UnwindTables> unwind_tables_;
+    std::optional<analyzer::StackUnwinder> unwinder_;
     std::unique_ptr<analyzer::StreamAnalysis> analysis_;
     std::unique_ptr<collector::CaptureWriter> writer_;
     analyzer::Profile profile_;
@@ -312,7 +343,12 @@ void add_record(CLI::App& app, int& exit_code) {
     add_value(command, "-m,--ring", config::BytesFormat{.min = 4096, .max = 1U << 30}, options.ring_bytes,
               "ring buffer for samples, per CPU: 512KiB, 4MiB");
     command.add_option("--max-stack", options.max_stack, "frames per call chain")->capture_default_str();
-    command.add_flag("!--no-call-chains", options.call_chains, "record the sampled instruction only");
+    add_value(command, "--call-graph", CallGraphFormat{}, options.call_graph,
+              "callers of user code: fp (frame pointers, the default), dwarf[,BYTES] (copies of the stack, 8192 bytes, "
+              "unwound by tables: for code without frame pointers), none");
+    command.add_flag_callback(
+        "--no-call-chains", [shared] { shared->call_graph.chains = collector::CallChains::kNone; },
+        "the same as --call-graph none");
     command.add_option("-z,--compression", options.compression, "zstd level, 0: none")
         ->capture_default_str()
         ->check(CLI::Range(0, 19));

@@ -36,9 +36,15 @@ EventAttr build_sampling_attr(const EventSpec& event, const RecordingOptions& op
     attr.config = event.config;
     attr.sample_type |= kSampleIp | kSamplePeriod;
     if (features.has(Feature::kCgroups)) attr.sample_type |= kSampleCgroup;
-    if (options.call_chains) {
+    if (options.call_chains != CallChains::kNone) {
         attr.sample_type |= kSampleCallchain;
         if (tuning.max_stack != kernel_max_stack) attr.sample_max_stack = tuning.max_stack;
+    }
+    if (options.call_chains == CallChains::kStackDumps) {
+        attr.sample_type |= kSampleRegsUser | kSampleStackUser;
+        attr.sample_regs_user = kUnwindRegisters;
+        attr.sample_stack_user = options.stack_dump_bytes;
+        attr.set(kFlagExcludeCallchainUser);
     }
     attr.sample_period_or_freq = tuning.frequency;
     attr.set(kFlagFreq);
@@ -52,6 +58,8 @@ EventAttr build_side_band_attr(const RecordingOptions& options, const FeatureSet
     attr.config = kSwDummy;
     attr.sample_period_or_freq = 1;
     for (const AttrFlag flag : {kFlagMmap, kFlagMmap2, kFlagComm, kFlagCommExec, kFlagTask}) attr.set(flag);
+    // Stock perf finds a file's unwind table from where its first mapping lies, which is no code.
+    if (options.call_chains == CallChains::kStackDumps) attr.set(kFlagMmapData);
     if (features.has(Feature::kKsymbols)) attr.set(kFlagKsymbol);
     if (features.has(Feature::kBpfEvents)) attr.set(kFlagBpfEvent);
     if (features.has(Feature::kCgroups)) attr.set(kFlagCgroup);

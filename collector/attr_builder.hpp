@@ -58,9 +58,18 @@ private:
 // What follows from doing without `feature`.
 [[nodiscard]] Degraded missing_feature(Feature feature);
 
-// Longest chain that is asked for. libperf's ring reader copies at most sizeof(union perf_event), about 4 KiB, of a
-// record that wraps around the ring's end.
+// Longest chain that is asked for: 4 KiB of each record.
 inline constexpr std::uint16_t kMaxStackFrames = 480;
+
+// The user registers that unwinding needs on the architecture this is built for, as perf asks for them; 0: none known.
+// Source: arch/{x86,arm64}/include/uapi/asm/perf_regs.h.
+#if defined(__x86_64__)
+inline constexpr std::uint64_t kUnwindRegisters = 0xff0fff;  // all but ds, es, fs, gs
+#elif defined(__aarch64__)
+inline constexpr std::uint64_t kUnwindRegisters = 0x1ffffffff;  // x0 to x29, lr, sp, pc
+#else
+inline constexpr std::uint64_t kUnwindRegisters = 0;
+#endif
 
 // The attr of a sampling event. `kernel_max_stack` is kernel.perf_event_max_stack: a depth equal to it is left to the
 // kernel (sample_max_stack is younger than the sysctl's default).

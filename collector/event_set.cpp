@@ -126,8 +126,6 @@ void EventSet::register_instances(CpuRings& rings, RingKind kind, const std::vec
             known.nominal_period = EventInfo::nominal_period_of(attr);
             known.layout = instance.layout;
             known.period_or_freq = attr.sample_period_or_freq;
-            if (kind == RingKind::kSamples && options_.call_chains) known.max_stack = plan_.tuning.max_stack;
-            known.period_or_freq = attr.sample_period_or_freq;
             known.max_stack = attr.sample_max_stack;
             table_.add_instance(instance.id, known);
             rings.instances_.push_back(instance);

@@ -29,6 +29,7 @@ extern "C" {
 #include <cstdarg>
 #include <cstring>
 #include <map>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -97,6 +98,8 @@ public:
                 return std::unexpected(OpenFailure{Step::kOpen, -error, i});
             }
         }
+        page_size_ = page_size;
+        size_ = request.bytes;
         return map(request.bytes / page_size);
     }
 
@@ -132,7 +135,7 @@ public:
             reading_ = false;
             return {};
         }
-        return {reinterpret_cast<const std::byte*>(record), record->header.size};
+        return whole({reinterpret_cast<const std::byte*>(record), record->header.size});
     }
 
     void release() override {
@@ -143,6 +146,11 @@ public:
         if (mapped_) perf_mmap__read_done(ring_);
         release();
         reading_ = false;
+        place_known_ = data_ != nullptr;
+        if (!place_known_ || !mapped_) return;
+        // The control page lies in front of the data; only the call above moves the tail.
+        const auto* control = reinterpret_cast<const perf_event_mmap_page*>(data_ - page_size_);
+        position_ = control->data_tail;
     }
 
     bool alive() override {
@@ -154,6 +162,21 @@ public:
 
 private:
     using perf_event = union ::perf_event;
+
+    // Of a record that wraps around the ring's end libperf copies no more than sizeof(perf_event), some 4 KiB; a stack
+    // dump has more. The first record of all lies at the start of the ring's data, so from then on it is known where
+    // each one lies, and a wrapping one is put together here.
+    Bytes whole(Bytes seen) {
+        if (!place_known_) return seen.first(std::min(seen.size(), sizeof(perf_event)));
+        if (data_ == nullptr) data_ = seen.data();
+        const auto at = static_cast<std::size_t>(position_ % size_);
+        position_ += seen.size();
+        const std::size_t before_end = size_ - at;
+        if (seen.size() <= before_end) return seen;
+        joined_.assign(data_ + at, data_ + size_);
+        joined_.insert(joined_.end(), data_, data_ + (seen.size() - before_end));
+        return joined_;
+    }
 
     std::expected<void, OpenFailure> map(std::uint64_t pages) {
         // With PERF_FORMAT_ID libperf builds tables of ids that 6.1 never frees. They are of no use here: the format
@@ -175,6 +198,12 @@ private:
     perf_evlist* evlist_;
     std::vector<perf_evsel*> evsels_;  // owned by the evlist
     perf_mmap* ring_ = nullptr;        // owned by the evlist
+    std::size_t page_size_ = 0;
+    std::size_t size_ = 0;             // of the ring's data
+    const std::byte* data_ = nullptr;  // its start, once a record has been seen
+    bool place_known_ = true;          // false: the first record was skipped unseen, and with it where the data starts
+    std::uint64_t position_ = 0;       // of the next record, in bytes ever written
+    std::vector<std::byte> joined_;
     bool mapped_ = true;
     bool reading_ = false;  // between read_init and the record that was not there
     bool ended_ = false;

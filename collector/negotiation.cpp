@@ -71,7 +71,25 @@ private:
     RecordingPlan& plan() { return result_.plan; }
 
     std::unexpected<Error> refuse(std::string_view event, int error_number) {
+        if (stack_dumps_are_the_reason(event)) {
+            return fail({ErrorCode::kUnsupported, error_number,
+                         fmt::format("{}: perf_event_open: {}: this kernel copies no user registers and stacks into "
+                                     "samples; record call chains by frame pointers",
+                                     event, errno_text(error_number))});
+        }
         return fail(open_error(kernel_, options_, event, {OpenFailure::Step::kOpen, error_number, 0}));
+    }
+
+    // Whether the event is granted as soon as it need not dump stacks.
+    bool stack_dumps_are_the_reason(std::string_view name) {
+        const auto event = std::ranges::find(options_.events, name, &EventSpec::name);
+        if (options_.call_chains != CallChains::kStackDumps || event == options_.events.end()) return false;
+        RecordingOptions without = options_;
+        without.call_chains = CallChains::kFramePointers;
+        return settle([&](const FeatureSet& features) {
+                   return build_sampling_attr(*event, without, plan().tuning, features, plan().kernel_max_stack);
+               })
+            .has_value();
     }
 
     int probe(const Build& build, const FeatureSet& features) {
@@ -229,6 +247,14 @@ std::vector<Tid> RecordingPlan::tids() const {
 Result<Negotiated> negotiate(EventKernel& kernel, const RecordingOptions& options, CpuId cpu,
                              std::vector<TargetThread> threads) {
     Negotiated result;
+    if (options.call_chains == CallChains::kStackDumps) {
+        if (auto fits = check_stack_dump(options.stack_dump_bytes); !fits) return fail(std::move(fits.error()));
+        if (kUnwindRegisters == 0) {
+            return fail(
+                ErrorCode::kUnsupported,
+                "stacks can be unwound by tables on x86-64 and arm64 only; record call chains by frame pointers");
+        }
+    }
     result.plan.threads = std::move(threads);
     result.plan.kernel_max_stack =
         static_cast<std::uint16_t>(kernel.setting("perf_event_max_stack").value_or(kDefaultMaxStack));

@@ -106,8 +106,8 @@ bool parse_maps_line(std::string_view line, ProcMapping& mapping, std::string& p
     return true;
 }
 
-ProcSnapshot::ProcSnapshot(std::string proc_root, std::vector<Pid> pids)
-    : root_(std::move(proc_root)), pids_(std::move(pids)) {
+ProcSnapshot::ProcSnapshot(std::string proc_root, std::vector<Pid> pids, ProcMaps maps)
+    : root_(std::move(proc_root)), pids_(std::move(pids)), maps_(maps) {
     if (pids_.empty()) {
         for_each_number(UniqueFd(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
                         [this](std::int32_t pid) { pids_.push_back(Pid{pid}); });
@@ -161,6 +161,10 @@ void ProcSnapshot::read_threads(int folder, Pid pid, ProcVisitor& visitor) {
     });
 }
 
+bool ProcSnapshot::wants(const ProcMapping& mapping) const {
+    return (mapping.protection & PROT_EXEC) != 0 || (maps_ == ProcMaps::kFiles && mapping.inode != 0);
+}
+
 void ProcSnapshot::read_mappings(int folder, Pid pid, ProcVisitor& visitor) {
     const UniqueFd maps = open_at(folder, "maps", 0);
     if (!maps) {
@@ -177,8 +181,8 @@ void ProcSnapshot::read_mappings(int folder, Pid pid, ProcVisitor& visitor) {
         std::string_view text(buffer_.data(), held + static_cast<std::size_t>(got));
         for (auto newline = text.find('\n'); newline != std::string_view::npos; newline = text.find('\n')) {
             ProcMapping mapping;
-            if (parse_maps_line(text.substr(0, newline), mapping, path_storage) &&
-                (mapping.protection & PROT_EXEC) != 0 && mappings < kMaxMappings) {
+            if (parse_maps_line(text.substr(0, newline), mapping, path_storage) && wants(mapping) &&
+                mappings < kMaxMappings) {
                 visitor.on_mapping(pid, mapping);
                 ++mappings;
             }

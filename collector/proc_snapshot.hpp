@@ -24,13 +24,18 @@ public:
     virtual void on_parent(Pid pid, Pid parent) = 0;
     // The kernel's own bytes (up to 15, newlines and blanks included).
     virtual void on_comm(Pid pid, Tid tid, std::string_view comm) = 0;
-    virtual void on_mapping(Pid pid, const ProcMapping& mapping) = 0;  // executable ones only
+    virtual void on_mapping(Pid pid, const ProcMapping& mapping) = 0;
+};
+
+enum class ProcMaps : std::uint8_t {
+    kCode,   // executable mappings only
+    kFiles,  // and all others of files: who unwinds stacks may need to know where a file starts
 };
 
 class ProcSnapshot {
 public:
     // Without `pids`: every process that exists now.
-    explicit ProcSnapshot(std::string proc_root, std::vector<Pid> pids = {});
+    explicit ProcSnapshot(std::string proc_root, std::vector<Pid> pids = {}, ProcMaps maps = ProcMaps::kCode);
 
     // Reads whole processes until `deadline` has passed (at least one); true when all have been read.
     bool read_until(const Clock& clock, MonotonicTime deadline, ProcVisitor& visitor);
@@ -45,9 +50,11 @@ private:
     [[nodiscard]] std::optional<Pid> read_parent(int folder);
     void read_threads(int folder, Pid pid, ProcVisitor& visitor);
     void read_mappings(int folder, Pid pid, ProcVisitor& visitor);
+    [[nodiscard]] bool wants(const ProcMapping& mapping) const;
 
     std::string root_;
     std::vector<Pid> pids_;
+    ProcMaps maps_;
     std::size_t next_ = 0;
     std::size_t unreadable_ = 0;
     std::string buffer_;

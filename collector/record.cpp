@@ -64,27 +64,27 @@ void skip_branches(ByteReader& in, const RecordLayout& layout, std::uint64_t& br
     if ((layout.branch_sample_type & kBranchCounters) != 0) (void)take_items(in, branches, 8);
 }
 
-void skip_registers(ByteReader& in, unsigned count) {
-    const std::uint64_t abi = in.u64();
-    if (abi != 0) in.skip(std::uint64_t{8} * count);
+RegistersView read_registers(ByteReader& in, std::uint64_t mask) {
+    RegistersView out{.abi = in.u64(), .mask = mask, .endian = in.endian()};
+    if (out.abi != 0) out.values = in.take(8 * words(mask));
+    return out;
 }
 
-void skip_user_stack(ByteReader& in) {
-    const std::uint64_t size = in.u64();
-    if (size == 0) return;
-    in.skip(size);
-    in.skip(8);  // how much of it was in use
+UserStackView read_user_stack(ByteReader& in) {
+    UserStackView out{.dump = in.take(in.u64())};
+    if (!out.dump.empty()) out.used = in.u64();
+    return out;
 }
 
 void read_after_chain(ByteReader& in, const RecordLayout& layout, SampleRecord& out) {
     const std::uint64_t type = layout.sample_type;
     if ((type & kSampleRaw) != 0) out.raw = in.take(in.u32());
     if ((type & kSampleBranchStack) != 0) skip_branches(in, layout, out.branches);
-    if ((type & kSampleRegsUser) != 0) skip_registers(in, layout.regs_user);
-    if ((type & kSampleStackUser) != 0) skip_user_stack(in);
+    if ((type & kSampleRegsUser) != 0) out.user_registers = read_registers(in, layout.regs_user);
+    if ((type & kSampleStackUser) != 0) out.user_stack = read_user_stack(in);
     if ((type & (kSampleWeight | kSampleWeightStruct)) != 0) in.skip(8);
     in.skip(8 * words(type & (kSampleDataSrc | kSampleTransaction)));
-    if ((type & kSampleRegsIntr) != 0) skip_registers(in, layout.regs_intr);
+    if ((type & kSampleRegsIntr) != 0) (void)read_registers(in, layout.regs_intr);
     if ((type & kSamplePhysAddr) != 0) in.skip(8);
     if ((type & kSampleCgroup) != 0) out.cgroup = CgroupId{in.u64()};
     in.skip(8 * words(type & (kSampleDataPageSize | kSampleCodePageSize)));

@@ -4,6 +4,7 @@
 // Source: perf_event_open(2) "MMAP layout", include/uapi/linux/perf_event.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -97,8 +98,8 @@ struct RecordLayout {
     std::uint64_t sample_type = 0;
     std::uint64_t read_format = 0;
     std::uint64_t branch_sample_type = 0;
-    unsigned regs_user = 0;  // number of registers when the ABI is not 0
-    unsigned regs_intr = 0;
+    std::uint64_t regs_user = 0;  // which registers, when the ABI is not 0: bits by enum perf_event_*_regs
+    std::uint64_t regs_intr = 0;
     bool sample_id_all = false;
     Endian endian = Endian::kNative;
 
@@ -159,6 +160,24 @@ struct ReadView {
     [[nodiscard]] static std::size_t member_size(std::uint64_t read_format);
 };
 
+// The user registers at the sample, as many as attr.sample_regs_user names. Numbers are perf's own, per architecture.
+struct RegistersView {
+    std::uint64_t abi = 0;  // PERF_SAMPLE_REGS_ABI_*: 0: none (kernel threads), 1: of a 32-bit task, 2: of a 64-bit one
+    std::uint64_t mask = 0;
+    Bytes values{};  // u64 per bit of the mask, lowest first
+    Endian endian = Endian::kNative;
+
+    [[nodiscard]] std::optional<std::uint64_t> operator[](unsigned number) const;
+};
+
+// A copy of the user stack from its pointer upwards.
+struct UserStackView {
+    Bytes dump{};            // as much as was asked for
+    std::uint64_t used = 0;  // bytes of it that were read; the rest is rubbish
+
+    [[nodiscard]] Bytes bytes() const { return dump.first(std::min<std::uint64_t>(used, dump.size())); }
+};
+
 struct SampleRecord {
     SampleId sample{};
     std::uint16_t misc = 0;
@@ -169,6 +188,8 @@ struct SampleRecord {
     ChainView chain{};
     Bytes raw{};
     std::uint64_t branches = 0;
+    RegistersView user_registers{};
+    UserStackView user_stack{};
     CgroupId cgroup{};
 
     [[nodiscard]] std::uint16_t cpumode() const { return misc & kMiscCpumodeMask; }

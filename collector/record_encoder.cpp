@@ -40,7 +40,9 @@ Bytes RecordEncoder::finished_init() {
 }
 
 Bytes RecordEncoder::mmap2(const RecordOrigin& origin, Pid pid, const ProcMapping& mapping) {
-    begin(kRecordMmap2, kMiscUser);
+    constexpr std::uint32_t kProtExec = 4;
+    const bool code = (mapping.protection & kProtExec) != 0;
+    begin(kRecordMmap2, code ? kMiscUser : static_cast<std::uint16_t>(kMiscUser | kMiscMmapData));
     ByteWriter to(out_);
     const Tid tid{pid.value};
     task(to, pid, tid);

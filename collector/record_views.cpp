@@ -15,8 +15,8 @@ RecordLayout RecordLayout::of(const EventAttr& attr, Endian endian) {
     return {.sample_type = attr.sample_type,
             .read_format = attr.read_format,
             .branch_sample_type = attr.branch_sample_type,
-            .regs_user = static_cast<unsigned>(std::popcount(attr.sample_regs_user)),
-            .regs_intr = static_cast<unsigned>(std::popcount(attr.sample_regs_intr)),
+            .regs_user = attr.sample_regs_user,
+            .regs_intr = attr.sample_regs_intr,
             .sample_id_all = attr.flag(kFlagSampleIdAll),
             .endian = endian};
 }
@@ -39,6 +39,15 @@ CounterValue ReadView::operator[](std::size_t i) const {
 
 std::size_t ReadView::member_size(std::uint64_t read_format) {
     return 8 * (1 + words_of(read_format & (kReadId | kReadLost)));
+}
+
+std::optional<std::uint64_t> RegistersView::operator[](unsigned number) const {
+    if (abi == 0 || number >= 64 || ((mask >> number) & 1U) == 0) return std::nullopt;
+    ByteReader in(values, endian);
+    in.skip(8 * words_of(mask & ((std::uint64_t{1} << number) - 1)));
+    const std::uint64_t value = in.u64();
+    if (!in.ok()) return std::nullopt;
+    return value;
 }
 
 const SampleId& sample_id_of(const Record& record) {

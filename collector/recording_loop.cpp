@@ -21,15 +21,20 @@ constexpr Nanoseconds kFeedPause = milliseconds(20);
 constexpr Nanoseconds kStartPiece = milliseconds(50);  // rings are drained between pieces of /proc
 constexpr Nanoseconds kStartLimit = seconds(10);
 
+ProcMaps maps_wanted(const RecordingOptions& options) {
+    return options.call_chains == CallChains::kStackDumps ? ProcMaps::kFiles : ProcMaps::kCode;
+}
+
 }  // namespace
 
 RecordingLoop::RecordingLoop(Parts parts, std::unique_ptr<EventSet> set)
     : parts_(std::move(parts)),
       delivery_(parts_.table, parts_.counters),
       current_(std::move(set)),
-      feed_(parts_.clock, parts_.kernel.proc_root(), [this](MonotonicTime time, Bytes record) {
-          delivery_.push_at(time, record, RingKind::kSideBand, current_->generation());
-      }) {
+      feed_(parts_.clock, parts_.kernel.proc_root(), maps_wanted(parts_.options),
+            [this](MonotonicTime time, Bytes record) {
+                delivery_.push_at(time, record, RingKind::kSideBand, current_->generation());
+            }) {
     delivery_.set_layouts(current_->layout(RingKind::kSamples), current_->layout(RingKind::kSideBand));
     update_cpus();
 }

@@ -63,4 +63,12 @@ Result<EventSpec> parse_event(std::string_view name) {
                             escape(name)));
 }
 
+Result<void> check_stack_dump(std::uint32_t bytes) {
+    if (bytes > 0 && bytes % 8 == 0 && bytes <= kMaxStackDump) return {};
+    return fail(ErrorCode::kInvalid,
+                fmt::format("a stack dump of {} bytes cannot be recorded: it must be a multiple of "
+                            "8 from 8 to {}",
+                            bytes, kMaxStackDump));
+}
+
 }  // namespace perfvigil::collector

@@ -34,6 +34,17 @@ struct Threads {
 };
 using RecordingTarget = std::variant<AllCpus, Processes, Threads>;
 
+// How the callers of user code get into a sample. Kernel callers always come with their addresses.
+enum class CallChains : std::uint8_t {
+    kNone,           // the sampled instruction only
+    kFramePointers,  // the kernel follows frame pointers: cheap, blind to code built without them
+    kStackDumps,     // registers and the top of the stack are copied out, to be unwound by tables afterwards
+};
+
+// Bytes of stack that a kStackDumps sample can hold: a multiple of 8, below 64 KiB as every record.
+inline constexpr std::uint32_t kMaxStackDump = 65528;
+[[nodiscard]] Result<void> check_stack_dump(std::uint32_t bytes);
+
 // Things that may change while recording, make-before-break.
 struct Tuning {
     std::uint32_t frequency = 99;                     // samples per second, per event and CPU (or thread)
@@ -53,7 +64,8 @@ struct RecordingOptions {
     std::uint64_t rings_total_bytes = 128U << 20;  // cap over all rings of the session
     Nanoseconds slice = std::chrono::seconds(5);   // slices are cut at multiples of this in wall time
     Nanoseconds drain_interval = std::chrono::milliseconds(100);
-    bool call_chains = true;
+    CallChains call_chains = CallChains::kFramePointers;
+    std::uint32_t stack_dump_bytes = 8192;   // with kStackDumps; see check_stack_dump()
     bool inherit = true;                     // for Processes and Threads: children too
     bool start_disabled_until_exec = false;  // for a child that will exec (`record -- command`)
 };

@@ -11,15 +11,15 @@ constexpr std::size_t kMaxCgroups = 65536;
 
 }  // namespace
 
-StateFeed::StateFeed(const Clock& clock, std::string proc_root, Push push)
-    : clock_(clock), proc_root_(std::move(proc_root)), push_(std::move(push)) {}
+StateFeed::StateFeed(const Clock& clock, std::string proc_root, ProcMaps maps, Push push)
+    : clock_(clock), proc_root_(std::move(proc_root)), maps_(maps), push_(std::move(push)) {}
 
 void StateFeed::begin(const RecordOrigin& origin, Stamp stamp, std::vector<Pid> pids) {
     origin_ = origin;
     stamp_ = stamp;
     if (stamp_ == Stamp::kNow) origin_.time = clock_.monotonic();
     push_cgroups();
-    snapshot_.emplace(proc_root_, std::move(pids));
+    snapshot_.emplace(proc_root_, std::move(pids), maps_);
 }
 
 bool StateFeed::step(Nanoseconds budget) {

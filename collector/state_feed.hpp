@@ -20,7 +20,7 @@ namespace perfvigil::collector {
 class StateFeed final : private ProcVisitor {
 public:
     using Push = std::function<void(MonotonicTime, Bytes)>;
-    StateFeed(const Clock& clock, std::string proc_root, Push push);
+    StateFeed(const Clock& clock, std::string proc_root, ProcMaps maps, Push push);
 
     // Begins to read `pids` (empty: every process). `origin` names the event that would have told; all records get
     // `origin.time` (kFixed) or the moment just before their process was read (kNow).
@@ -47,6 +47,7 @@ private:
 
     const Clock& clock_;
     std::string proc_root_;
+    ProcMaps maps_;
     Push push_;
     RecordEncoder encoder_;
     RecordOrigin origin_;

@@ -92,7 +92,9 @@ void judge_truncated(const Tally& tally, Observations& found) {
     made.meaning =
         "Their outermost callers are missing, so these stacks have different roots for the same path, and "
         "totals of functions near the root are too small.";
-    made.remedy = "Raise the depth: sysctl kernel.perf_event_max_stack, and --max-stack of the recorder.";
+    made.remedy =
+        "Raise the depth: sysctl kernel.perf_event_max_stack, and --max-stack of the recorder; for copied stacks their "
+        "size, --call-graph dwarf,BYTES.";
     found.push_back(std::move(made));
 }
 

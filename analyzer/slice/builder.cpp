@@ -60,6 +60,7 @@ struct SliceBuilder::State {
     void end_parts_before(MonotonicTime time);
     void end_part(MonotonicTime end);
 
+    const Chain& chain_of(const OrderedRecord& record, const SampleRecord& sample, const collector::Process& process);
     Task& task_of(const SampleRecord& sample);
     std::uint32_t actor_in(Side side, Task& task, std::optional<CpuId> cpu);
     [[nodiscard]] std::uint16_t max_stack_of(const collector::EventInstance& instance) const;
@@ -72,10 +73,13 @@ struct SliceBuilder::State {
     SliceLimits limits;
     Deliver deliver;
     ChainResolver chains;
+    UserChains* user_chains = nullptr;
     CpuAccounts accounts;
     std::optional<SampleFilter> filter;  // absent: every sample is taken
     std::array<SliceTables, 2> tables;   // by Side
     std::vector<std::unique_ptr<Slice>> spare;
+
+    Chain flagged;  // an unwound chain with what the resolver does not know of it
 
     std::array<Task, 1024> tasks{};  // direct mapped by tid
     std::uint64_t version = 1;       // of the process table
@@ -122,6 +126,8 @@ void SliceBuilder::recycle(std::unique_ptr<Slice> slice) {
 
 void SliceBuilder::set_kernel_text(KernelText text) { state_->chains.set_kernel_text(std::move(text)); }
 
+void SliceBuilder::set_user_chains(UserChains* chains) { state_->user_chains = chains; }
+
 void SliceBuilder::set_baseline_times(const std::vector<collector::CpuTimes>& times) {
     state_->accounts.set_baseline_times(times);
 }
@@ -146,13 +152,28 @@ void SliceBuilder::State::sample(const OrderedRecord& record, const SampleRecord
     }
     if (part_length.count() > 0) end_parts_before(record.time);
     Task& task = task_of(sample);
-    const Chain& chain = chains.resolve(sample, *task.process, processes.kernel(), max_stack_of(*record.event));
+    const Chain& chain = chain_of(record, sample, *task.process);
     const Mode mode = chains.mode_of(chain.flags, sample.sample.tid);
     const auto [side, weight] = accounts.sample(record, sample, mode);
 
     SliceTables& into = table(side);
     if (mode == Mode::kIdle && !chains.kernel_text_known()) into.slice().idle_by_task = true;
     into.count(chain, actor_in(side, task, cpu), record.event->event, mode == Mode::kIdle, 1, weight);
+}
+
+const Chain& SliceBuilder::State::chain_of(const OrderedRecord& record, const SampleRecord& sample,
+                                           const collector::Process& process) {
+    const bool has_stack = user_chains != nullptr && !sample.user_stack.dump.empty();
+    const auto unwound = has_stack ? user_chains->chain_of(sample, process) : std::nullopt;
+    if (!unwound) return chains.resolve(sample, process, processes.kernel(), max_stack_of(*record.event));
+    SampleRecord whole = sample;
+    whole.chain = unwound->chain;
+    // How deep is too deep has been judged.
+    const Chain& chain = chains.resolve(whole, process, processes.kernel(), 0);
+    if (unwound->flags == 0) return chain;
+    flagged = chain;
+    flagged.flags |= unwound->flags;
+    return flagged;
 }
 
 SliceBuilder::State::Task& SliceBuilder::State::task_of(const SampleRecord& sample) {

@@ -18,6 +18,7 @@
 #include "analyzer/sample_filter.hpp"
 #include "analyzer/slice.hpp"
 #include "analyzer/slice/kernel_text.hpp"
+#include "analyzer/unwind/user_chains.hpp"
 #include "collector/processes.hpp"
 #include "collector/stream.hpp"
 
@@ -57,6 +58,10 @@ public:
     // Kernel text changed (module loaded) or became known. While it is empty idle is told from the task alone, and
     // slices say so (Slice::idle_by_task).
     void set_kernel_text(KernelText text);
+
+    // Unwinds samples that hold a copy of the user stack; nullptr: of such samples the user callers are not known. It
+    // outlives the builder.
+    void set_user_chains(UserChains* chains);
 
     // /proc/stat as it stood when the recording began (HostFacts::cpu_times.front()): without it the first slice cannot
     // split what its samples do not explain.

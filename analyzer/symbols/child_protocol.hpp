@@ -26,6 +26,7 @@ enum class RequestKind : std::uint32_t {
     kLines = 1,
     kDebugFile = 2,        // the symbols of a separate debug file, in link addresses: the code itself is not in it
     kLinkedDebugFile = 3,  // the same, if the whole file has the checksum `crc`
+    kUnwind = 4,           // how to get from each instruction to its caller (unwind_format.hpp)
 };
 
 struct SymbolRequest {
@@ -69,7 +70,7 @@ struct SymbolReply {
     request.id = reader.u64();
     request.max_table_bytes = reader.u64();
     request.crc = reader.u32();
-    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kLinkedDebugFile)) return std::nullopt;
+    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kUnwind)) return std::nullopt;
     request.kind = static_cast<RequestKind>(kind);
     return request;
 }

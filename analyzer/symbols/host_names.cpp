@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyzer/symbols/host_names.hpp"
 
+#include <sys/stat.h>
+
+#include <chrono>
+
 namespace perfvigil::analyzer {
 namespace {
 
@@ -12,6 +16,11 @@ HostSymbolizerOptions options_for(const collector::CaptureReader& capture, const
     options.capture_host = capture.host();
     options.build_ids = capture.build_ids();
     options.sources = sources;
+    struct stat status{};
+    if (::stat(capture.name().c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+        options.capture_written =
+            WallTime(std::chrono::seconds(status.st_mtim.tv_sec)) + std::chrono::nanoseconds(status.st_mtim.tv_nsec);
+    }
     return options;
 }
 

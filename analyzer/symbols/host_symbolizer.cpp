@@ -215,6 +215,7 @@ FileTableRef HostSymbolizer::table_without_file(const collector::Dso& wanted, Un
 }
 
 Result<OpenedFileRef> HostSymbolizer::file_of(const collector::Dso& dso) {
+    if (dso.kind == collector::DsoKind::kVdso) return vdso_of(wanted_build_id(dso));
     collector::Dso wanted = dso;
     wanted.build_id = wanted_build_id(dso);
     return open(wanted);
@@ -223,15 +224,24 @@ Result<OpenedFileRef> HostSymbolizer::file_of(const collector::Dso& dso) {
 Result<OpenedFileRef> HostSymbolizer::open(const collector::Dso& wanted) {
     if (auto sourced = sourced_.file_of(wanted)) return sourced;
     const bool by_identity = options_.origin == Origin::kCapture && wanted.build_id.empty();
-    if (by_identity && (wanted.inode == 0 || !same_boot(host_, options_.capture_host))) {
+    const auto until = by_identity ? identity_counts_until() : std::nullopt;
+    if (by_identity && (wanted.inode == 0 || !until)) {
         return fail(ErrorCode::kNotFound, wanted.path + ": the capture says neither its build-id nor that it is ours");
     }
     auto file = files_.file_of(wanted);
     // Written to since: it may be another file under the same inode.
-    if (file && by_identity && (*file)->modified >= options_.capture_host.wall_reference) {
+    if (file && until && (*file)->modified >= *until) {
         return fail(ErrorCode::kInvalid, wanted.path + ": was changed since the recording");
     }
     return file;
+}
+
+std::optional<WallTime> HostSymbolizer::identity_counts_until() const {
+    const collector::HostFacts& capture = options_.capture_host;
+    if (same_boot(host_, capture)) return capture.wall_reference;
+    const bool says_when = capture.wall_reference != WallTime{};
+    if (says_when || !same_kernel(host_, capture) || host_.hostname != capture.hostname) return std::nullopt;
+    return options_.capture_written;
 }
 
 // --- vDSO

@@ -5,7 +5,9 @@
 //   live      every Dso is of this host, now
 //   capture   a Dso gets names only from a file with its build-id; without one, only when the capture was made in this
 //             very boot and device, inode and age agree. Anything else would put this host's names on foreign
-//             addresses. What the caller points at comes first (SymbolSources).
+//             addresses. What the caller points at comes first (SymbolSources). A capture that does not say when it
+//             was made, as stock perf's, is taken for one of this host where host name and kernel agree, and its files
+//             must be older than the capture itself.
 //
 // One owner. resolve() may block at the first address of a file: on the opener, then on the symbol child, each within a
 // limit. Memory is bounded: tables in bytes, Dsos by how long they were not seen; both shrink in begin_window() only.
@@ -33,6 +35,7 @@
 #include "analyzer/symbols/symbol_tables.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "analyzer/symbols/this_host.hpp"
+#include "base/fd.hpp"
 #include "collector/capture_reader.hpp"
 #include "collector/degraded.hpp"
 #include "collector/host_facts.hpp"
@@ -44,6 +47,8 @@ struct HostSymbolizerOptions {
     // kCapture: the recording host, and the build-ids that the file names by path (perf's BUILD_ID header).
     collector::HostFacts capture_host;
     std::vector<collector::CaptureBuildId> build_ids;
+    // When the capture's file was last written; for captures that do not say what their clock means (stock perf's).
+    std::optional<WallTime> capture_written;
     std::optional<ThisHost> this_host;  // empty: asked for
     SymbolSources sources{};            // kLive: of these the debug folders and servers alone
 
@@ -71,7 +76,7 @@ public:
     // Files that were found where a source pointed, and refused: one sentence each.
     [[nodiscard]] std::vector<std::string> refusals() const;
     [[nodiscard]] JitNames& jit() { return jit_; }
-    // The file of a kFile Dso that names came from, or would: its code. Errors as of FileSource::file_of.
+    // The file of a kFile or kVdso Dso that names came from, or would: its code. Errors as of FileSource::file_of.
     [[nodiscard]] Result<OpenedFileRef> file_of(const collector::Dso& dso);
     [[nodiscard]] OpenedFileRef debug_file_of(const BuildId& build_id) { return sourced_.debug_file_of(build_id); }
     // What names have to do without so far: hidden kernel addresses, no symbol child.
@@ -109,6 +114,8 @@ private:
     [[nodiscard]] FileTableRef table_without_file(const collector::Dso& wanted, UnknownReason& reason);
     [[nodiscard]] Result<OpenedFileRef> open(const collector::Dso& wanted);
     [[nodiscard]] const BuildId& wanted_build_id(const collector::Dso& dso) const;
+    // Files of the same device and inode, unchanged since, are those that were mapped; nullopt: not even those.
+    [[nodiscard]] std::optional<WallTime> identity_counts_until() const;
 
     HostSymbolizerOptions options_;
     FileSource& files_;

@@ -105,13 +105,23 @@ SymbolChild::SymbolChild(SymbolChildOptions options, const Clock& clock) : optio
 
 SymbolChild::~SymbolChild() { stop(); }
 
-Result<FileSymbols> SymbolChild::read(RequestKind kind, int fd, std::uint32_t crc) {
+Result<MappedFile> SymbolChild::table_of(RequestKind kind, int fd, std::uint32_t crc) {
     auto table = new_table();
     if (!table) return fail(std::move(table.error()));
     if (auto asked = ask(kind, fd, table->get(), crc); !asked) return fail(std::move(asked.error()));
-    auto mapped = seal_and_map(*table);
-    if (!mapped) return fail(std::move(mapped.error()));
-    return FileSymbols::from_mapping(std::move(*mapped));
+    return seal_and_map(*table);
+}
+
+Result<FileSymbols> SymbolChild::read(RequestKind kind, int fd, std::uint32_t crc) {
+    auto table = table_of(kind, fd, crc);
+    if (!table) return fail(std::move(table.error()));
+    return FileSymbols::from_mapping(std::move(*table));
+}
+
+Result<FileUnwind> SymbolChild::read_unwind(int fd) {
+    auto table = table_of(RequestKind::kUnwind, fd);
+    if (!table) return fail(std::move(table.error()));
+    return FileUnwind::from_mapping(std::move(*table));
 }
 
 Result<SourceLines> SymbolChild::lines(int fd, std::vector<LinkAddress> addresses) {

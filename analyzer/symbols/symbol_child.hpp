@@ -15,6 +15,7 @@
 #include "analyzer/symbols/child_protocol.hpp"
 #include "analyzer/symbols/file_symbols.hpp"
 #include "analyzer/symbols/source_lines.hpp"
+#include "analyzer/unwind/file_unwind.hpp"
 #include "base/error.hpp"
 #include "base/fd.hpp"
 #include "base/time.hpp"
@@ -61,6 +62,8 @@ public:
     [[nodiscard]] Result<FileSymbols> read_linked_debug_file(int fd, std::uint32_t crc) {
         return read(RequestKind::kLinkedDebugFile, fd, crc);
     }
+    // How to unwind the file's code: of the file itself or of its separate debug file. Errors as above.
+    [[nodiscard]] Result<FileUnwind> read_unwind(int fd);
     // Where in the sources these instructions of the file come from; errors as above. Addresses in any order.
     [[nodiscard]] Result<SourceLines> lines(int fd, std::vector<LinkAddress> addresses);
 
@@ -69,6 +72,8 @@ public:
 
 private:
     [[nodiscard]] Result<FileSymbols> read(RequestKind kind, int fd, std::uint32_t crc = 0);
+    // The sealed answer.
+    [[nodiscard]] Result<MappedFile> table_of(RequestKind kind, int fd, std::uint32_t crc = 0);
     [[nodiscard]] Result<void> ensure_running();
     [[nodiscard]] Result<void> start();
     [[nodiscard]] Result<void> ask(RequestKind kind, int file, int table, std::uint32_t crc = 0);

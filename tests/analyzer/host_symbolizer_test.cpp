@@ -487,6 +487,34 @@ TEST_F(HostSymbolizerTest, CaptureFilesNeedTheirBuildId) {
     EXPECT_EQ(name(dso("//anon", "", DsoKind::kAnonymous), 0x900), "//anon ?anonymous");
 }
 
+// As stock perf makes them: no clock reference.
+TEST_F(HostSymbolizerTest, CaptureOfThisHostThatDoesNotSayWhenMayUseFilesOlderThanItself) {
+    capture_of_this_boot();
+    options_.capture_host.wall_reference = {};
+    options_.capture_host.monotonic_reference = {};
+    options_.capture_written = clock_.wall();
+    const auto with_inode = [&](const std::string& path, std::chrono::seconds age) {
+        put_file(path, "", "f");
+        files_.files[path].modified = clock_.wall() - age;
+        auto made = std::make_shared<collector::Dso>(*dso(path));
+        made->inode = 7;
+        return made;
+    };
+    EXPECT_EQ(name(with_inode("/old", std::chrono::seconds(1)), 0x1010), "/old f");
+    EXPECT_EQ(name(with_inode("/new", std::chrono::seconds(-1)), 0x1010), "/new ?build_id_mismatch");
+    symbolizer_.reset();
+    options_.capture_host.hostname = "elsewhere";
+    EXPECT_EQ(name(with_inode("/other_host", std::chrono::seconds(1)), 0x1010), "/other_host ?no_file");
+    symbolizer_.reset();
+    options_.capture_host.hostname = "here";
+    options_.capture_host.kernel_build_id = build_id_of("0022");
+    EXPECT_EQ(name(with_inode("/other_kernel", std::chrono::seconds(1)), 0x1010), "/other_kernel ?no_file");
+    symbolizer_.reset();
+    options_.capture_host.kernel_build_id = build_id_of("0011");
+    options_.capture_written.reset();
+    EXPECT_EQ(name(with_inode("/from_a_pipe", std::chrono::seconds(1)), 0x1010), "/from_a_pipe ?no_file");
+}
+
 TEST_F(HostSymbolizerTest, CaptureOfThisBootMayUseDeviceAndInodeOfOlderFiles) {
     capture_of_this_boot();
     put_file("/app", "", "f");

@@ -60,12 +60,38 @@ TEST(AttrBuilder, OptionsReachTheAttr) {
     EXPECT_TRUE(attr.flag(kFlagEnableOnExec));
     EXPECT_TRUE(attr.flag(kFlagInherit));
     options.inherit = false;
-    options.call_chains = false;
+    options.call_chains = CallChains::kNone;
     EXPECT_FALSE(sampling(options).flag(kFlagInherit));
     EXPECT_FALSE(sampling(options).has(kSampleCallchain));
     EXPECT_EQ(sampling(options).sample_max_stack, 0U);
     // The dummy tells of what happens before the exec too.
     EXPECT_FALSE(build_side_band_attr(options, FeatureSet::all()).flag(kFlagEnableOnExec));
+}
+
+// tools/perf/util/evsel.c, __evsel__config_callchain().
+TEST(AttrBuilder, StackDumpsAreAskedForAsPerfDoes) {
+    RecordingOptions options;
+    const EventAttr by_frame_pointer = sampling(options);
+    options.call_chains = CallChains::kStackDumps;
+    options.stack_dump_bytes = 4096;
+    EventAttr attr = sampling(options);
+    EXPECT_TRUE(attr.has(kSampleCallchain));
+    EXPECT_TRUE(attr.has(kSampleRegsUser));
+    EXPECT_TRUE(attr.has(kSampleStackUser));
+    EXPECT_TRUE(attr.flag(kFlagExcludeCallchainUser));
+    EXPECT_FALSE(attr.flag(kFlagExcludeCallchainKernel));
+    EXPECT_EQ(attr.sample_stack_user, 4096U);
+#ifdef __x86_64__
+    EXPECT_EQ(attr.sample_regs_user, 0xff0fffU);
+#endif
+    attr.sample_type &= ~std::uint64_t{kSampleRegsUser | kSampleStackUser};
+    attr.clear(kFlagExcludeCallchainUser);
+    attr.sample_regs_user = attr.sample_stack_user = 0;
+    EXPECT_EQ(attr, by_frame_pointer) << "nothing else changes";
+    EventAttr side_band = build_side_band_attr(options, FeatureSet::all());
+    EXPECT_TRUE(side_band.flag(kFlagMmapData)) << "perf needs to know where files start";
+    side_band.clear(kFlagMmapData);
+    EXPECT_EQ(side_band, build_side_band_attr({}, FeatureSet::all()));
 }
 
 TEST(AttrBuilder, EachFeatureMovesItsBitsOnly) {

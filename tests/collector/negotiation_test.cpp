@@ -46,6 +46,28 @@ TEST_F(NegotiationTest, EverythingWorks) {
     EXPECT_EQ(result->plan.tids(), std::vector<Tid>{kEveryTask});
 }
 
+TEST_F(NegotiationTest, AKernelThatDumpsNoStacksSaysSo) {
+    if (kUnwindRegisters == 0) GTEST_SKIP() << "no stack dumps on this architecture";
+    options.events = {{"cpu-clock", kTypeSoftware, kSwCpuClock}};
+    options.call_chains = CallChains::kStackDumps;
+    EXPECT_TRUE(negotiate_now());
+    for (const int error : {EINVAL, ENOSYS}) {
+        kernel.on_open = [error](const EventAttr& attr, CpuId, Tid) { return attr.sample_stack_user != 0 ? error : 0; };
+        const auto refused = negotiate_now();
+        ASSERT_FALSE(refused);
+        EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+        EXPECT_TRUE(refused.error().message.contains("frame pointers")) << refused.error().message;
+    }
+    kernel.on_open = [](const EventAttr&, CpuId, Tid) { return EACCES; };
+    const auto forbidden = negotiate_now();
+    ASSERT_FALSE(forbidden);
+    EXPECT_EQ(forbidden.error().code, ErrorCode::kPermission) << "no fault of the dumps";
+    options.stack_dump_bytes = 7;
+    const auto odd = negotiate_now();
+    ASSERT_FALSE(odd);
+    EXPECT_EQ(odd.error().code, ErrorCode::kInvalid);
+}
+
 TEST_F(NegotiationTest, WithoutAPmu) {
     for (const int error : {ENOENT, ENODEV, ENXIO, EOPNOTSUPP}) {
         kernel.on_open = [error](const EventAttr& attr, CpuId, Tid) { return is_cycles(attr) ? error : 0; };

@@ -61,6 +61,10 @@ TEST(ProcSnapshot, NamesThreadsAndExecutableMappings) {
     EXPECT_EQ(heard.comms, (std::vector<std::string>{"12/12 two words\nand m", "12/13 worker"}));
     EXPECT_EQ(heard.paths, (std::vector<std::string>{"/usr/bin/x", "//anon", "[vdso]"}));
     EXPECT_EQ(snapshot.unreadable(), 0U);
+    ProcSnapshot with_files(proc.path(), {Pid{12}}, ProcMaps::kFiles);
+    Heard more;
+    EXPECT_TRUE(with_files.read_until(clock, MonotonicTime::max(), more));
+    EXPECT_EQ(more.paths, (std::vector<std::string>{"/usr/bin/x", "/usr/bin/x", "//anon", "[vdso]"}));
 }
 
 TEST(ProcSnapshot, ReadsInPieces) {

@@ -54,8 +54,8 @@ inline RecordLayout layout_of(std::uint64_t sample_type, Endian endian, bool sam
     return {.sample_type = sample_type,
             .read_format = kReadTotalTimeEnabled | kReadTotalTimeRunning | kReadId | kReadLost,
             .branch_sample_type = kBranchHwIndex | kBranchCounters,
-            .regs_user = 9,
-            .regs_intr = 4,
+            .regs_user = 0x3a5f,
+            .regs_intr = 0x8421,
             .sample_id_all = sample_id_all,
             .endian = endian};
 }

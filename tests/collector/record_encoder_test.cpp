@@ -90,6 +90,10 @@ TEST(RecordEncoder, Mmap2) {
     RecordEncoder encoder;
     expect_equal(encoder.mmap2(origin(), Pid{10}, mapping), test::record_bytes(origin().layout, kernel));
 
+    mapping.protection = PROT_READ;
+    const auto data = decode_record(encoder.mmap2(origin(), Pid{10}, mapping), origin().layout);
+    EXPECT_NE(std::get<MmapRecord>(*data).misc & kMiscMmapData, 0U) << "as the kernel marks what is no code";
+
     const std::string endless(70000, 'p');
     mapping.path = endless;
     const auto record = decode_record(encoder.mmap2(origin(), Pid{10}, mapping), origin().layout);

@@ -86,8 +86,8 @@ TEST_P(Samples, RandomCombinationsOfSampleBits) {
         RecordLayout layout = layout_of(random() & kAllSampleBits, GetParam());
         layout.read_format = random() % 32 & ~std::uint64_t{kReadGroup};
         layout.branch_sample_type = random();
-        layout.regs_user = static_cast<unsigned>(random() % 20);
-        layout.regs_intr = static_cast<unsigned>(random() % 20);
+        layout.regs_user = random() % (1U << 20);
+        layout.regs_intr = random() % (1U << 20);
         SampleFields s = full_sample();
         s.read = {};
         s.read.members.resize(1);
@@ -171,6 +171,44 @@ TEST_P(Samples, WildCountsAreRefused) {
         ByteWriter(bytes).patch(8, GetParam() == Endian::kNative ? count : byte_swap(count));
         EXPECT_FALSE(decode_record(bytes, layout)) << count;
     }
+}
+
+TEST_P(Samples, RegistersAndStackOfTheUser) {
+    RecordLayout layout = layout_of(kSampleIp | kSampleRegsUser | kSampleStackUser | kSampleCgroup, GetParam());
+    layout.regs_user = 0xff0fff;
+    SampleFields s = full_sample();
+    s.user_registers = {{0, 1}, {7, 0x7ffd1000}, {8, 0x401000}, {16, 0x16}, {23, 0x23}};
+    s.user_stack = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}, std::byte{5}, std::byte{6}};
+    const auto bytes = record_bytes(layout, s);
+    const auto record = decode_record(bytes, layout);
+    const auto& sample = as<SampleRecord>(record);
+    EXPECT_EQ(sample.user_registers.abi, 2U);
+    for (const auto& [number, value] : s.user_registers) EXPECT_EQ(sample.user_registers[number], value) << number;
+    for (const unsigned absent : {12U, 15U, 24U, 63U, 64U, 1000U}) EXPECT_FALSE(sample.user_registers[absent]);
+    EXPECT_EQ(sample.user_stack.dump.size(), 64U);
+    EXPECT_TRUE(std::ranges::equal(sample.user_stack.bytes(), s.user_stack)) << "not what lies behind the part in use";
+    EXPECT_EQ(sample.cgroup, s.cgroup) << "found behind both";
+
+    s.user_regs = false;
+    s.user_stack.clear();
+    s.user_stack_size = 0;
+    const auto kernel_bytes = record_bytes(layout, s);
+    const auto kernel_record = decode_record(kernel_bytes, layout);
+    const auto& of_kernel_thread = as<SampleRecord>(kernel_record);
+    EXPECT_EQ(of_kernel_thread.user_registers.abi, 0U);
+    EXPECT_FALSE(of_kernel_thread.user_registers[7]);
+    EXPECT_TRUE(of_kernel_thread.user_stack.bytes().empty());
+    EXPECT_EQ(of_kernel_thread.cgroup, s.cgroup);
+}
+
+// More in use than there is: the file lies.
+TEST_P(Samples, NoMoreStackThanWasDumped) {
+    const RecordLayout layout = layout_of(kSampleStackUser, GetParam());
+    auto bytes = record_bytes(layout, full_sample());
+    const std::uint64_t lie = 1U << 20;
+    ByteWriter(bytes).patch(bytes.size() - 8, GetParam() == Endian::kNative ? lie : byte_swap(lie));
+    const auto record = decode_record(bytes, layout);
+    EXPECT_EQ(as<SampleRecord>(record).user_stack.bytes().size(), 64U);
 }
 
 TEST_P(Samples, MoreAfterASampleIsAllowed) {
@@ -289,8 +327,8 @@ TEST(RecordLayout, ComesFromTheAttr) {
     EXPECT_EQ(layout.sample_type, attr.sample_type);
     EXPECT_EQ(layout.read_format, attr.read_format);
     EXPECT_EQ(layout.branch_sample_type, attr.branch_sample_type);
-    EXPECT_EQ(layout.regs_user, 20U);
-    EXPECT_EQ(layout.regs_intr, 2U);
+    EXPECT_EQ(layout.regs_user, 0xff0fffU);
+    EXPECT_EQ(layout.regs_intr, 5U);
     EXPECT_EQ(layout.endian, Endian::kSwapped);
     EXPECT_FALSE(layout.sample_id_all);
     attr.set(kFlagSampleIdAll);

@@ -44,5 +44,16 @@ TEST(RecordingOptions, UnknownEventsAreNamedInTheError) {
     }
 }
 
+TEST(RecordingOptions, AStackDumpIsAMultipleOfEightBelowTheSizeOfARecord) {
+    for (const std::uint32_t good : {8U, 512U, 8192U, 65528U}) EXPECT_TRUE(check_stack_dump(good)) << good;
+    for (const std::uint32_t bad : {0U, 4U, 8191U, 65535U, 65536U, 1U << 31}) {
+        const auto checked = check_stack_dump(bad);
+        ASSERT_FALSE(checked) << bad;
+        EXPECT_EQ(checked.error().code, ErrorCode::kInvalid);
+        EXPECT_TRUE(checked.error().message.contains(std::to_string(bad))) << checked.error().message;
+        EXPECT_TRUE(checked.error().message.contains("65528"));
+    }
+}
+
 }  // namespace
 }  // namespace perfvigil::collector

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tests/support/record_bytes.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <iostream>
@@ -89,10 +90,18 @@ private:
     RecordBytes out_;
 };
 
-void write_registers(Writer& to, bool present, unsigned count) {
+// Each register that is not given holds 0x1000 and its position among those that are there.
+void write_registers(Writer& to, bool present, std::uint64_t mask,
+                     const std::map<unsigned, std::uint64_t>& values = {}) {
     to.u64(present ? 2 : 0);  // PERF_SAMPLE_REGS_ABI_64
     if (!present) return;
-    for (unsigned i = 0; i < count; ++i) to.u64(0x1000 + i);
+    std::uint64_t position = 0;
+    for (unsigned number = 0; number < 64; ++number) {
+        if (((mask >> number) & 1U) == 0) continue;
+        const auto given = values.find(number);
+        to.u64(given != values.end() ? given->second : 0x1000 + position);
+        ++position;
+    }
 }
 
 void write_branches(Writer& to, std::uint64_t count) {
@@ -102,11 +111,13 @@ void write_branches(Writer& to, std::uint64_t count) {
     if ((to.layout().branch_sample_type & kBranchCounters) != 0) to.zeros(count * 8);
 }
 
-void write_user_stack(Writer& to, std::uint64_t size) {
+void write_user_stack(Writer& to, const SampleFields& s) {
+    const std::uint64_t size = std::max<std::uint64_t>(s.user_stack_size, s.user_stack.size());
     to.u64(size);
     if (size == 0) return;
-    to.zeros(size);
-    to.u64(size);
+    to.raw(s.user_stack);
+    to.zeros(size - s.user_stack.size());
+    to.u64(s.user_stack.empty() ? size : s.user_stack.size());
 }
 
 void write_sample(Writer& to, const SampleFields& s) {
@@ -134,8 +145,8 @@ void write_sample(Writer& to, const SampleFields& s) {
         to.zeros(size - s.raw.size());
     }
     if (to.has(kSampleBranchStack)) write_branches(to, s.branches);
-    if (to.has(kSampleRegsUser)) write_registers(to, s.user_regs, to.layout().regs_user);
-    if (to.has(kSampleStackUser)) write_user_stack(to, s.user_stack_size);
+    if (to.has(kSampleRegsUser)) write_registers(to, s.user_regs, to.layout().regs_user, s.user_registers);
+    if (to.has(kSampleStackUser)) write_user_stack(to, s);
     if (to.has(kSampleWeight) || to.has(kSampleWeightStruct)) to.u64(11);
     if (to.has(kSampleDataSrc)) to.u64(12);
     if (to.has(kSampleTransaction)) to.u64(13);

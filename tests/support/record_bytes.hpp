@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "collector/event_attr.hpp"
@@ -30,10 +31,12 @@ struct SampleFields {
     std::vector<std::uint64_t> chain;  // innermost first, context markers included
     std::vector<std::byte> raw;        // zeros are added up to 8n + 4 bytes, as the kernel does
     std::uint64_t branches = 0;
-    bool user_regs = true;  // false: ABI 0, no registers
+    bool user_regs = true;                               // false: ABI 0, no registers
+    std::map<unsigned, std::uint64_t> user_registers{};  // by perf's number; others of the mask hold something too
     bool interrupt_regs = true;
-    std::uint64_t user_stack_size = 0;  // a multiple of 8
-    std::uint64_t aux_size = 0;         // a multiple of 8
+    std::vector<std::byte> user_stack{};  // what was in use of the dump, from the stack pointer up
+    std::uint64_t user_stack_size = 0;    // of the whole dump, a multiple of 8; all in use where user_stack is empty
+    std::uint64_t aux_size = 0;           // a multiple of 8
     CgroupId cgroup{};
 };
 

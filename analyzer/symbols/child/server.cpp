@@ -15,6 +15,7 @@
 #include "analyzer/symbols/child/line_tables.hpp"
 #include "analyzer/symbols/child/sandbox.hpp"
 #include "analyzer/symbols/child/table_writer.hpp"
+#include "analyzer/symbols/child/unwind_sections.hpp"
 #include "analyzer/symbols/child_protocol.hpp"
 #include "base/fd.hpp"
 
@@ -57,6 +58,8 @@ Result<void> answer(const Job& job) {
     ElfLimits limits;
     switch (job.request.kind) {
         case RequestKind::kLines: return answer_lines(job.table.get(), job.file.get(), job.request.max_table_bytes);
+        case RequestKind::kUnwind:
+            return write_unwind_table(job.table.get(), job.file.get(), job.request.max_table_bytes);
         case RequestKind::kSymbols: break;
         case RequestKind::kLinkedDebugFile:
             if (debug_link_crc(job.file.get()) != job.request.crc) return fail(ErrorCode::kNotFound, "another file");
