@@ -16,15 +16,17 @@ namespace {
 // front of it.
 class Sink final : public collector::RecordSink {
 public:
-    Sink(StreamAnalysis& analysis, CaptureNames& names, const collector::CaptureReader& reader)
+    Sink(StreamAnalysis& analysis, CaptureNames& names, const collector::CaptureReader& reader, TextPokes& pokes)
         : analysis_(analysis),
           names_(names),
           reader_(reader),
+          pokes_(pokes),
           jit_(analysis, reader.events(),
                [&names](const auto& marker) { return names.names().symbolizer().jit().dump_of(marker); }) {}
 
     void on_record(const collector::OrderedRecord& record) override {
         if (!prepared_ && std::holds_alternative<collector::SampleRecord>(record.record)) prepare();
+        if (const auto* poke = std::get_if<collector::TextPokeRecord>(&record.record)) note(*poke);
         jit_.before(record);
         analysis_.on_record(record);
         jit_.after(record);
@@ -33,6 +35,11 @@ public:
     [[nodiscard]] const std::optional<std::string>& refusal() const { return jit_.refusal(); }
 
 private:
+    static constexpr std::size_t kMaxPokes = 65536;
+
+    void note(const collector::TextPokeRecord& poke) {
+        if (pokes_.size() < kMaxPokes || pokes_.contains(poke.address)) ++pokes_[poke.address];
+    }
     void prepare() {
         prepared_ = true;
         KernelNames& kernel = names_.names().symbolizer().kernel();
@@ -42,6 +49,7 @@ private:
     StreamAnalysis& analysis_;
     CaptureNames& names_;
     const collector::CaptureReader& reader_;
+    TextPokes& pokes_;
     JitPlacements jit_;
     bool prepared_ = false;
 };
@@ -113,10 +121,10 @@ Result<std::unique_ptr<CaptureAnalysis>> CaptureAnalysis::prepare(collector::Cap
 }
 
 Result<Profile> CaptureAnalysis::finish(std::string id) {
-    Sink sink(analysis_, names_, reader_);
+    Sink sink(analysis_, names_, reader_, pokes_);
     if (auto finished = reader_.finish(sink); !finished) return fail(std::move(finished.error()));
     HostSymbolizer& symbolizer = names_.names().symbolizer();
-    if (const auto& error = symbolizer.kernel().copy_error()) return fail(Error(*error).at("--kallsyms"));
+    if (const auto& error = symbolizer.kernel().copy_error()) return fail(*error);
     const auto codes = analysis_.take_codes();
     auto profile = analysis_.build(reader_.host(), std::move(id));
     if (by_line_) name_source_lines(profile, codes, names_.names());
@@ -125,6 +133,9 @@ Result<Profile> CaptureAnalysis::finish(std::string id) {
     if (const auto& sentence = sink.refusal()) profile.warnings.push_back(*sentence);
     for (auto& sentence : unwinding_->sentences()) profile.warnings.push_back(std::move(sentence));
     for (auto& sentence : symbolizer.refusals()) profile.warnings.push_back(std::move(sentence));
+    if (ModuleSymbols* modules = symbolizer.kernel().modules()) {
+        if (auto sentence = modules->sentence(); !sentence.empty()) profile.notes.push_back(std::move(sentence));
+    }
     for (auto& degraded : symbolizer.degraded()) profile.degraded.push_back(std::move(degraded));
     return profile;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,6 +21,8 @@
 namespace perfvigil::analyzer {
 
 class CaptureUnwinding;
+// How often the kernel rewrote its instructions at an address (TEXT_POKE records).
+using TextPokes = std::map<std::uint64_t, std::uint64_t>;
 
 struct CaptureOptions {
     SampleSelection samples{};
@@ -49,6 +52,8 @@ public:
     // Reads to the end. The error is the reader's: nothing in the file could be read.
     [[nodiscard]] Result<Profile> finish(std::string id);
     [[nodiscard]] CaptureNames& names() { return names_; }
+    // Behind finish(); of the first places that changed, as many as there is room for.
+    [[nodiscard]] const TextPokes& text_pokes() const { return pokes_; }
 
 private:
     CaptureAnalysis(collector::CaptureReader& reader, const CaptureOptions& options, const Clock& clock);
@@ -58,6 +63,7 @@ private:
     StreamAnalysis analysis_;
     std::unique_ptr<CaptureUnwinding> unwinding_;
     bool by_line_ = false;
+    TextPokes pokes_;
 };
 
 [[nodiscard]] Result<Profile> analyze_capture(collector::CaptureReader& reader, std::string id,

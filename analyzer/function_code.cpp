@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint64_t kLargestFunction = 4U << 20;
 constexpr const char* kKcore = "/proc/kcore";
+constexpr std::string_view kKernelDso = "[kernel.kallsyms]";
 
 // Fewer bytes at the file's end.
 std::vector<std::byte> bytes_at(int fd, std::uint64_t offset, std::uint64_t size) {
@@ -35,8 +36,13 @@ std::vector<std::byte> bytes_at(int fd, std::uint64_t offset, std::uint64_t size
 
 class CodeFinder {
 public:
-    CodeFinder(CaptureNames& names, const collector::HostFacts& host, const CodeRequest& request, const Clock& clock)
-        : names_(names.names()), host_(host), request_(request), clock_(clock) {}
+    CodeFinder(CaptureAnalysis& analysis, const collector::HostFacts& host, const SymbolSources& sources,
+               const Clock& clock)
+        : names_(analysis.names().names()),
+          pokes_(analysis.text_pokes()),
+          host_(host),
+          sources_(sources),
+          clock_(clock) {}
 
     void find(FunctionCode& made) {
         const CountedFunction& function = made.function;
@@ -97,52 +103,61 @@ private:
     }
 
     void of_kernel(FunctionCode& made) {
-        if (!request_.vmlinux.empty()) return of_vmlinux(made);
-        if (same_boot(read_this_host(clock_), host_) && of_kcore(made)) return;
-        made.notes.emplace_back("For the kernel's code give a vmlinux with its build-id (--vmlinux).");
+        KernelNames& kernel = names_.symbolizer().kernel();
+        const bool in_module = made.function.dso_name != kKernelDso;
+        // A vmlinux that was named is wanted for its source lines, even where /proc/kcore has the code.
+        const bool as_it_is = in_module || !sources_.vmlinux;
+        if (as_it_is && same_boot(read_this_host(clock_), host_) && of_kcore(made)) return;
+        if (in_module) return of_module(made, kernel);
+        if (const VmlinuxSymbols* image = kernel.vmlinux()) return of_vmlinux(made, *image);
+        made.notes.emplace_back(
+            "For the kernel's code give a vmlinux with its build-id (--vmlinux), or look at the capture as root in the "
+            "boot that was recorded.");
     }
 
-    void of_vmlinux(FunctionCode& made) {
-        const auto file = open_regular_at(request_.vmlinux, RemoteFiles::kAllow);
-        if (!file) {
-            made.notes.push_back("--vmlinux: " + file.error().message + ".");
+    void of_module(FunctionCode& made, KernelNames& kernel) {
+        ModuleSymbols* modules = kernel.modules();
+        if (modules == nullptr) return;
+        const auto code = modules->code_at(RuntimeAddress{made.function.start});
+        if (!code) {
+            made.notes.push_back("Its code is not to be had: " + code.error().message + ".");
             return;
         }
-        if ((*file)->build_id != host_.kernel_build_id || host_.kernel_build_id.empty()) {
-            made.notes.push_back("--vmlinux: " + request_.vmlinux + " has build-id " + (*file)->build_id.hex() +
-                                 ", the recorded kernel " +
-                                 (host_.kernel_build_id.empty() ? "none" : host_.kernel_build_id.hex()) + ".");
-            return;
-        }
-        const auto head = read_elf_head((*file)->fd.get());
-        const auto symbols = names_.child().read((*file)->fd.get());
-        if (!head || !symbols) {
-            made.notes.push_back("--vmlinux: " + (head ? symbols.error() : head.error()).message + ".");
-            return;
-        }
-        const auto found = named(*symbols, made.function);
-        const auto link = found ? symbols->link_address(found->start) : std::nullopt;
-        if (!link) {
-            made.notes.push_back("--vmlinux: has not exactly one function " + made.function.name +
-                                 " of that size; modules are not in it.");
+        const auto head = read_elf_head(code->file->fd.get());
+        if (!head) {
+            made.notes.push_back("Its code is not to be had: " + head.error().message + ".");
             return;
         }
         describe(made, *head);
-        made.shift = link->value - made.function.start;
-        made.code = bytes_at((*file)->fd.get(), found->start.value, made.function.size);
-        find_lines(made, **file);
+        made.code = bytes_at(code->file->fd.get(), code->offset, made.function.size);
+        made.notes.emplace_back(
+            "The code is that of the module's file: the addresses that the loader writes into it are still zero. "
+            "Modules "
+            "are shown without source lines.");
+        note_pokes(made);
     }
 
-    // kallsyms rounds sizes up to the next symbol, so padding may be in it.
-    static std::optional<FileSymbols::Function> named(const FileSymbols& symbols, const CountedFunction& function) {
-        std::optional<FileSymbols::Function> one;
-        for (std::size_t i = 0; i < symbols.size(); ++i) {
-            const auto candidate = symbols.at(i);
-            if (candidate.name != function.name || candidate.size > function.size) continue;
-            if (one) return std::nullopt;
-            one = candidate;
+    void of_vmlinux(FunctionCode& made, const VmlinuxSymbols& image) {
+        const auto& file = image.file();
+        const auto head = read_elf_head(file->fd.get());
+        if (!head) {
+            made.notes.push_back("The kernel's image: " + head.error().message + ".");
+            return;
         }
-        return one;
+        describe(made, *head);
+        made.shift = image.shift();
+        const auto link = made.function.start + made.shift;
+        const auto load = std::ranges::find_if(
+            head->loads, [&](const ElfLoad& l) { return link >= l.address && link - l.address < l.size; });
+        if (load == head->loads.end()) {
+            made.notes.emplace_back("The kernel's image does not hold this function's code: it is a debug file alone.");
+        } else {
+            made.code = bytes_at(file->fd.get(), link - load->address + load->offset, made.function.size);
+            made.notes.emplace_back(
+                "The code is that of the kernel's image: what the kernel patches in itself at its start is not in it.");
+        }
+        note_pokes(made);
+        find_lines(made, *file);
     }
 
     bool of_kcore(FunctionCode& made) const {
@@ -154,15 +169,31 @@ private:
         const auto load = std::ranges::find_if(
             head->loads, [&](const ElfLoad& l) { return start >= l.address && start - l.address < l.size; });
         if (load == head->loads.end()) return false;
+        auto code = bytes_at(file->get(), start - load->address + load->offset, made.function.size);
+        if (code.size() != made.function.size) return false;
         describe(made, *head);
-        made.code = bytes_at(file->get(), start - load->address + load->offset, made.function.size);
+        made.code = std::move(code);
         made.notes.emplace_back("The kernel's code is that of /proc/kcore, as it is now.");
-        return !made.code.empty();
+        note_pokes(made);
+        return true;
+    }
+
+    // The kernel's code changes while it runs: static keys, ftrace, kprobes.
+    void note_pokes(FunctionCode& made) const {
+        const auto from = pokes_.lower_bound(made.function.start);
+        const auto to = pokes_.lower_bound(made.function.start + made.function.size);
+        std::uint64_t count = 0;
+        for (auto poke = from; poke != to; ++poke) count += poke->second;
+        if (count == 0) return;
+        made.notes.push_back("The kernel rewrote instructions of this function " + std::to_string(count) +
+                             (count == 1 ? " time" : " times") +
+                             " while it was recorded: samples before that are of other instructions there.");
     }
 
     HostNames& names_;
+    const TextPokes& pokes_;
     const collector::HostFacts& host_;
-    const CodeRequest& request_;
+    const SymbolSources& sources_;
     const Clock& clock_;
 };
 
@@ -180,7 +211,7 @@ Result<FunctionCodes> function_codes(collector::CaptureReader& reader, const Cod
     FunctionCodes found;
     found.event = counts.event();
     found.profile = std::move(*profile);
-    CodeFinder finder((*analysis)->names(), reader.host(), request, clock);
+    CodeFinder finder(**analysis, reader.host(), options.symbols, clock);
     for (auto& function : counts.functions()) {
         FunctionCode made;
         made.function = std::move(function);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The sampled functions of one name in a capture, each with its machine code and source lines where they are to be had:
-// what `perfvigil annotate` shows. The code comes from the file with the recorded build-id; of the kernel from a
-// vmlinux with its build-id, or from /proc/kcore in the boot that was recorded.
+// what `perfvigil annotate` shows. The code comes from the file with the recorded build-id; of the kernel from the
+// vmlinux that was given, else from /proc/kcore in the boot that was recorded, else from a vmlinux that was found or
+// the module's own file.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,9 @@
 namespace perfvigil::analyzer {
 
 struct CodeRequest {
-    std::string symbol;   // as reports show it
-    std::string dso;      // path or last part of it; empty: any
-    std::string event;    // empty: the first one with samples
-    std::string vmlinux;  // path; empty: none
+    std::string symbol;  // as reports show it
+    std::string dso;     // path or last part of it; empty: any
+    std::string event;   // empty: the first one with samples
 };
 
 struct FunctionCode {

@@ -100,7 +100,6 @@ void add_annotate(CLI::App& app, int& exit_code) {
     add_json(command, options.format);
     command.add_option("--event", options.request.event, "samples of this event (default: the first that has any)");
     command.add_option("--dso", options.request.dso, "only the function in this program, library or module");
-    command.add_option("--vmlinux", options.request.vmlinux, "the recorded kernel's vmlinux, for kernel functions");
     command.add_option("--context", options.text.context, "instructions shown around one that was sampled")
         ->capture_default_str();
     command.add_option("--width", options.width, "columns of text; 0: lines are not cut (default: the terminal's)")

@@ -121,18 +121,22 @@ std::string own_command_line() {
 // consults.
 class Sink final : public collector::RecordSink {
 public:
-    Sink(analyzer::StreamAnalysis& analysis, collector::CaptureWriter* writer) : analysis_(analysis), writer_(writer) {}
+    Sink(analyzer::StreamAnalysis& analysis, analyzer::HostSymbolizer& symbolizer, collector::CaptureWriter* writer)
+        : analysis_(analysis), symbolizer_(symbolizer), writer_(writer) {}
     void on_record(const collector::OrderedRecord& record) override {
+        if (std::holds_alternative<collector::KsymbolRecord>(record.record)) symbolizer_.note_kernel_change();
         analysis_.on_record(record);
         if (writer_ != nullptr) writer_->write(record);
     }
     void on_cut(const collector::Cut& cut) override {
+        if (!cut.modules.empty()) symbolizer_.note_kernel_change();
         analysis_.on_cut(cut);
         if (writer_ != nullptr) writer_->cut(cut);
     }
 
 private:
     analyzer::StreamAnalysis& analysis_;
+    analyzer::HostSymbolizer& symbolizer_;
     collector::CaptureWriter* writer_;
 };
 
@@ -145,7 +149,7 @@ public:
         auto signals = SignalFd::open();
         if (!signals) return fail(std::move(signals.error()));
         if (auto opened = open(); !opened) return opened;
-        Sink sink(*analysis_, writer_.get());
+        Sink sink(*analysis_, names_.symbolizer(), writer_.get());
         if (auto recorded = record(*signals, sink); !recorded) return recorded;
         if (child_ && !child_status_) child_->signal(SIGTERM);  // as perf record does
         if (auto finished = session_->finish(sink); !finished) return finished;

@@ -92,6 +92,9 @@ void add_reading(CLI::App& command, analyzer::LoadOptions& load) {
     command.add_option("--symfs", load.symbols.symfs, "folder with the recording host's files under their own paths")
         ->option_text("DIR")
         ->group(kReading);
+    command.add_option("--vmlinux", load.symbols.vmlinux, "the recording kernel's image or debug file (its build-id)")
+        ->option_text("FILE")
+        ->group(kReading);
     command.add_option("--kallsyms", load.symbols.kallsyms, "the recording kernel's /proc/kallsyms or System.map")
         ->option_text("FILE")
         ->group(kReading);

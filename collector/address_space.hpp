@@ -17,12 +17,13 @@ namespace perfvigil::collector {
 using DsoId = StrongId<struct DsoIdTag, std::uint32_t>;  // unique within the program's life, from 1
 
 enum class DsoKind : std::uint8_t {
-    kFile,       // an ELF file, offsets are file offsets
-    kKernel,     // the running kernel and its modules together, offsets are runtime addresses
-    kVdso,       // offsets are relative to the image's start
-    kVsyscall,   // fixed page, offsets are runtime addresses
-    kAnonymous,  // code without a file (JIT), one Dso per process, offsets are runtime addresses
-    kUprobes,    // the kernel's copies of probed instructions, offsets are runtime addresses
+    kFile,        // an ELF file, offsets are file offsets
+    kKernel,      // the running kernel and its modules together, offsets are runtime addresses
+    kVdso,        // offsets are relative to the image's start
+    kVsyscall,    // fixed page, offsets are runtime addresses
+    kAnonymous,   // code without a file (JIT), one Dso per process, offsets are runtime addresses
+    kUprobes,     // the kernel's copies of probed instructions, offsets are runtime addresses
+    kKernelCode,  // one piece of code that the kernel made: `function` at `start`; offsets are runtime addresses
 };
 
 // One thing that code comes from. Immutable after creation; shared by every process that maps it.
@@ -36,6 +37,10 @@ struct Dso {
     std::uint64_t inode = 0;
     std::uint64_t inode_generation = 0;
     Pid first_pid{};  // a process that mapped it; for kAnonymous: the process whose code it is
+    // kKernelCode alone; its path is what it is one of: "[bpf]", "[ftrace]", "[kprobes]".
+    std::string function{};
+    std::uint64_t start = 0;
+    std::uint64_t size = 0;
 };
 using DsoRef = std::shared_ptr<const Dso>;
 

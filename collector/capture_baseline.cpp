@@ -25,6 +25,9 @@ void CaptureBaseline::on_record(const OrderedRecord& record) {
 
 void CaptureBaseline::on_cut(const Cut& cut) {
     cpu_times_ = HostFacts::Times{cut.time, cut.cpu_times};
+    for (const auto& module : cut.modules) {
+        if (modules_.size() < kMaxModules) modules_.push_back(module);
+    }
     // Every living counter is read before every cut.
     for (auto item = reads_.begin(); item != reads_.end();) {
         const bool gone = item->second.cuts_ago++ > 0;

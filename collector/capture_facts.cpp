@@ -83,6 +83,11 @@ void write_host(MessageWriter& parent, std::uint32_t field, const HostFacts& hos
         m.fixed(3, module.start);
         m.number(4, module.size);
         m.bytes(5, module.build_id.bytes());
+        for (const auto& section : module.sections) {
+            MessageWriter part(m, 6);
+            part.text(1, section.name);
+            part.fixed(2, section.address);
+        }
     }
     for (const auto& range : host.text_ranges) {
         MessageWriter m(out, 17);

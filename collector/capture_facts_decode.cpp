@@ -86,6 +86,18 @@ HostFacts::Times read_cpu_times(protozero::pbf_reader message, CpuTimesCodec& me
     return times;
 }
 
+ModuleSection read_section(protozero::pbf_reader message) {
+    ModuleSection section;
+    for_each_field(message, [&](protozero::pbf_reader& in) {
+        switch (in.tag()) {
+            case 1: section.name = read_text(in); return true;
+            case 2: section.address = number(in); return true;
+            default: return false;
+        }
+    });
+    return section;
+}
+
 KernelModule read_module(protozero::pbf_reader message) {
     KernelModule module;
     for_each_field(message, [&](protozero::pbf_reader& in) {
@@ -95,6 +107,7 @@ KernelModule read_module(protozero::pbf_reader message) {
             case 3: module.start = number(in); return true;
             case 4: module.size = number(in); return true;
             case 5: module.build_id = BuildId(bytes_in(in)); return true;
+            case 6: append(module.sections, read_section(message_in(in))); return true;
             default: return false;
         }
     });

@@ -81,6 +81,9 @@ private:
     };
     void open_with_baseline();
     void write_kernel();
+    void add_modules(const std::vector<KernelModule>& modules);
+    void write_module(const KernelModule& module, MonotonicTime time);
+    void write_kernel_mmap(MmapRecord mmap, MonotonicTime time);
     void note(const OrderedRecord& record);
     void note_build_id(const Record& record);
     void note_read(EventId id, const ReadRecord& read);
@@ -114,6 +117,7 @@ Result<void> CaptureWriter::State::start() {
     if (!options.command_line.empty()) head.host().command_line = options.command_line;
     if (options.baseline != nullptr && options.baseline->cpu_times())
         head.host().cpu_times = {*options.baseline->cpu_times()};
+    if (options.baseline != nullptr) add_modules(options.baseline->modules());
     ready = head.first();
     write_kernel();
     open_with_baseline();
@@ -123,26 +127,43 @@ Result<void> CaptureWriter::State::start() {
 // The kernel and its modules, as perf_event__synthesize_kernel_mmap() and …_modules() name them.
 void CaptureWriter::State::write_kernel() {
     const HostFacts& host = head.host();
-    const auto write_mmap = [&](std::uint64_t start, std::uint64_t length, std::uint64_t page_offset,
-                                const BuildId& build_id, std::string_view path) {
-        scratch.clear();
-        MmapRecord mmap{.misc = kMiscKernel, .pid = Pid{-1}, .tid = Tid{0}};
-        mmap.sample.id = stamp.id;
-        mmap.start = start;
-        mmap.length = length;
-        mmap.page_offset = page_offset;
-        mmap.build_id = build_id;
-        mmap.protection = 4;  // PROT_EXEC
-        mmap.path = path;
-        append_record(mmap, stamp.layout, scratch);
-        append(scratch);
-    };
     if (host.kernel_start != 0 && host.kernel_end > host.kernel_start) {
-        write_mmap(host.kernel_start, host.kernel_end - host.kernel_start, host.kernel_start, host.kernel_build_id,
-                   std::string(kKernelName) + host.kernel_reference);
+        const std::string path = std::string(kKernelName) + host.kernel_reference;
+        write_kernel_mmap({.start = host.kernel_start,
+                           .length = host.kernel_end - host.kernel_start,
+                           .page_offset = host.kernel_start,
+                           .build_id = host.kernel_build_id,
+                           .path = path},
+                          MonotonicTime{});
     }
-    for (const KernelModule& module : host.modules)
-        write_mmap(module.start, module.size, 0, module.build_id, module.path);
+    for (const KernelModule& module : host.modules) write_module(module, MonotonicTime{});
+}
+
+// A module that was loaded again lies elsewhere now; both places stay, samples of both may be in the file.
+void CaptureWriter::State::add_modules(const std::vector<KernelModule>& modules) {
+    if (modules.empty()) return;
+    auto& known = head.host().modules;
+    for (const KernelModule& module : modules) {
+        if (std::ranges::find(known, module) == known.end()) known.push_back(module);
+    }
+    head_changed = true;
+}
+
+void CaptureWriter::State::write_module(const KernelModule& module, MonotonicTime time) {
+    write_kernel_mmap({.start = module.start, .length = module.size, .build_id = module.build_id, .path = module.path},
+                      time);
+}
+
+void CaptureWriter::State::write_kernel_mmap(MmapRecord mmap, MonotonicTime time) {
+    scratch.clear();
+    mmap.misc = kMiscKernel;
+    mmap.pid = Pid{-1};
+    mmap.tid = Tid{0};
+    mmap.sample.id = stamp.id;
+    mmap.sample.time = time;
+    mmap.protection = 4;  // PROT_EXEC
+    append_record(mmap, stamp.layout, scratch);
+    append(scratch);
 }
 
 void CaptureWriter::State::open_with_baseline() {
@@ -212,6 +233,8 @@ void CaptureWriter::State::note_read(EventId id, const ReadRecord& read) {
 }
 
 void CaptureWriter::State::cut(const Cut& made) {
+    add_modules(made.modules);
+    for (const KernelModule& module : made.modules) write_module(module, made.time);
     close_block();
     // perf writes round marks outside of compression; so does this.
     ByteWriter to(ready);

@@ -82,6 +82,8 @@ public:
     [[nodiscard]] virtual Result<std::vector<CpuId>> online_cpus() = 0;
     [[nodiscard]] virtual std::vector<CpuTimes> cpu_times() = 0;
     [[nodiscard]] virtual HostFacts host_facts(const Clock& clock) = 0;
+    // Found loaded since host_facts() or the last call.
+    [[nodiscard]] virtual std::vector<KernelModule> new_modules() = 0;
     [[nodiscard]] virtual std::size_t page_size() = 0;
     // Where a proc file system is: "/proc".
     [[nodiscard]] virtual const std::string& proc_root() = 0;

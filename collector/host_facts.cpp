@@ -10,7 +10,6 @@
 #include <filesystem>
 
 #include <fmt/core.h>
-#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/fd.hpp"
 #include "base/text.hpp"
@@ -118,51 +117,6 @@ KernelText find_kernel_text(const std::string& kallsyms) {
     return found;
 }
 
-// "kernel/fs/ext4/ext4.ko.xz" → "ext4", in the spelling of /proc/modules.
-std::string module_name_of(std::string_view path) {
-    std::string name(base_name(path));
-    name.resize(std::min(name.find(".ko"), name.size()));
-    std::replace(name.begin(), name.end(), '-', '_');
-    return name;
-}
-
-boost::unordered_flat_map<std::string, std::string> module_paths(const std::string& root, const std::string& release) {
-    boost::unordered_flat_map<std::string, std::string> paths;
-    const std::string folder = "/lib/modules/" + release + "/";
-    const auto index = read_file(root + folder + "modules.dep");
-    if (!index) return paths;
-    std::string_view lines = *index;
-    while (!lines.empty()) {
-        std::string_view line = next_piece(lines, '\n');
-        const std::string_view path = next_piece(line, ':');
-        if (!path.empty()) paths.emplace(module_name_of(path), folder + std::string(path));
-    }
-    return paths;
-}
-
-// "ext4 778240 1 - Live 0xffffffffc0300000"; the address is 0 where it is hidden from us.
-std::vector<KernelModule> read_modules(const std::string& root, const std::string& release) {
-    std::vector<KernelModule> modules;
-    const auto text = read_file(root + "/proc/modules");
-    if (!text || text->empty()) return modules;
-    const auto paths = module_paths(root, release);
-    std::string_view lines = *text;
-    while (!lines.empty()) {
-        const auto fields = split(next_piece(lines, '\n'), ' ');
-        if (fields.size() < 6 || !fields[5].starts_with("0x")) continue;
-        KernelModule module{.name = std::string(fields[0]), .path = {}, .build_id = {}};
-        module.size = parse_number<std::uint64_t>(fields[1]).value_or(0);
-        module.start = parse_number<std::uint64_t>(fields[5].substr(2), 16).value_or(0);
-        if (module.start == 0 || module.size == 0) continue;
-        const auto path = paths.find(module.name);
-        module.path = path != paths.end() ? path->second : "[" + module.name + "]";
-        module.build_id = build_id_of_notes_file(root + "/sys/module/" + module.name + "/notes/.note.gnu.build-id");
-        modules.push_back(std::move(module));
-    }
-    std::sort(modules.begin(), modules.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
-    return modules;
-}
-
 void read_kernel_text(HostFacts& facts, const std::string& root) {
     const auto found = find_kernel_text(root + "/proc/kallsyms");
     facts.kernel_start = found.text != 0 ? found.text : found.stext;
@@ -199,7 +153,7 @@ HostFacts read_host_facts(const Clock& clock, const std::string& root) {
     facts.settings = read_host_settings(root, cpuinfo);
     facts.kernel_build_id = build_id_of_notes_file(root + "/sys/kernel/notes");
     read_kernel_text(facts, root);
-    facts.modules = read_modules(root, facts.os_release);
+    facts.modules = read_kernel_modules(root, facts.os_release);
     return facts;
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/time.hpp"
 #include "collector/degraded.hpp"
+#include "collector/kernel_modules.hpp"
 #include "collector/stream.hpp"
 
 namespace perfvigil::collector {
@@ -22,17 +23,6 @@ struct KernelTextRange {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
     std::uint8_t text_class = 0;
-};
-
-// A loaded kernel module, as /proc/modules has it.
-struct KernelModule {
-    std::string name;         // "ext4"
-    std::string path;         // its .ko below /lib/modules, else "[ext4]"
-    std::uint64_t start = 0;  // runtime address of its core; modules whose addresses are hidden are not listed
-    std::uint64_t size = 0;
-    BuildId build_id;
-
-    friend bool operator==(const KernelModule&, const KernelModule&) = default;
 };
 
 struct HostFacts {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/fd.hpp"
+#include "base/section_names.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::collector {
@@ -38,13 +39,6 @@ std::string_view virtual_machine(std::string_view cpuinfo) {
     return {};
 }
 
-// ".text.nfsd_dispatch"; not the names that the kernel's own build uses.
-bool is_section_of_one_function(std::string_view name) {
-    constexpr auto kUsual = std::to_array<std::string_view>(
-        {".text.unlikely", ".text.hot", ".text.startup", ".text.exit", ".text.unknown", ".text.ftrace_trampoline"});
-    return name.starts_with(".text.") && std::ranges::find(kUsual, name) == kUsual.end();
-}
-
 std::size_t split_sections(const fs::path& sections) {
     std::error_code error;
     std::size_t seen = 0;
@@ -56,25 +50,16 @@ std::size_t split_sections(const fs::path& sections) {
     return found;
 }
 
-void read_module_sections(const std::string& root, HostSettings& settings) {
-    std::error_code error;
-    std::size_t seen = 0;
-    bool listed = false;
-    HostSettings split_modules;
-    for (fs::directory_iterator at(root + "/sys/module", error), end; !error && at != end; at.increment(error)) {
-        if (++seen > kMostModules) break;
-        std::error_code none;
-        const auto sections = at->path() / "sections";
-        if (!fs::is_directory(sections, none)) continue;  // built in
-        listed = true;
-        const std::size_t count = split_sections(sections);
-        if (count <= kOrdinaryTextSections || split_modules.size() == kMostNamed) continue;
-        split_modules.emplace_back("split_text." + at->path().filename().string(), std::to_string(count));
-    }
-    if (!listed) return;
+void add_module_sections(const std::string& root, HostSettings& settings) {
+    const auto modules = read_module_text_sections(root);
+    if (modules.empty()) return;
     settings.emplace_back("module_sections", "read");
-    std::ranges::sort(split_modules);
-    std::ranges::move(split_modules, std::back_inserter(settings));
+    std::size_t named = 0;
+    for (const auto& module : modules) {
+        if (module.sections <= kOrdinaryTextSections || named == kMostNamed) continue;
+        settings.emplace_back("split_text." + module.name, std::to_string(module.sections));
+        ++named;
+    }
 }
 
 }  // namespace
@@ -93,8 +78,23 @@ HostSettings read_host_settings(const std::string& root, std::string_view cpuinf
     if (const auto machine = virtual_machine(cpuinfo); !machine.empty()) {
         settings.emplace_back("virtual_machine", machine);
     }
-    read_module_sections(root, settings);
+    add_module_sections(root, settings);
     return settings;
+}
+
+std::vector<ModuleTextSections> read_module_text_sections(const std::string& root) {
+    std::vector<ModuleTextSections> modules;
+    std::error_code error;
+    std::size_t seen = 0;
+    for (fs::directory_iterator at(root + "/sys/module", error), end; !error && at != end; at.increment(error)) {
+        if (++seen > kMostModules) break;
+        std::error_code none;
+        const auto sections = at->path() / "sections";
+        if (!fs::is_directory(sections, none)) continue;  // built in
+        modules.push_back({.name = at->path().filename().string(), .sections = split_sections(sections)});
+    }
+    std::ranges::sort(modules, {}, &ModuleTextSections::name);
+    return modules;
 }
 
 }  // namespace perfvigil::collector

@@ -3,6 +3,7 @@
 // what follows from them.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,9 +19,12 @@ using HostSettings = std::vector<std::pair<std::string, std::string>>;
 // What cannot be read is not there.
 [[nodiscard]] HostSettings read_host_settings(const std::string& root, std::string_view cpuinfo);
 
-// A module built in the usual way has a handful of text sections (.text, .text.unlikely, .init.text …); one with a
-// section for each function (-ffunction-sections, clang's LTO) has dozens. Linux: kernel/module/main.c lays each out
-// by itself, so that its functions do not lie in the order of the file.
-inline constexpr std::size_t kOrdinaryTextSections = 4;
+// Each loaded module of /sys/module whose sections can be listed (built-in ones have none), and how many of them are of
+// one function (base/section_names.hpp).
+struct ModuleTextSections {
+    std::string name;
+    std::size_t sections = 0;
+};
+[[nodiscard]] std::vector<ModuleTextSections> read_module_text_sections(const std::string& root);
 
 }  // namespace perfvigil::collector

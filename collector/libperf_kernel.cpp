@@ -267,7 +267,14 @@ public:
 
     Result<std::vector<CpuId>> online_cpus() override { return collector::online_cpus(); }
     std::vector<CpuTimes> cpu_times() override { return read_cpu_times(); }
-    HostFacts host_facts(const Clock& clock) override { return read_host_facts(clock); }
+    HostFacts host_facts(const Clock& clock) override {
+        auto facts = read_host_facts(clock);
+        modules_.emplace("", facts.os_release);
+        return facts;
+    }
+    std::vector<KernelModule> new_modules() override {
+        return modules_ ? modules_->news() : std::vector<KernelModule>();
+    }
     std::size_t page_size() override { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
     const std::string& proc_root() override {
         static const std::string root = "/proc";
@@ -279,6 +286,8 @@ private:
         const auto text = read_file(path, 4096);
         return text ? parse_number<std::int64_t>(trim(*text)) : std::nullopt;
     }
+
+    std::optional<ModuleWatch> modules_;
 };
 
 }  // namespace

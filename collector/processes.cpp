@@ -31,7 +31,7 @@ bool is_user_mapping(const MmapRecord& mmap) {
 
 ProcessTable::ProcessTable(ProcessLimits limits, DsoListener* listener)
     : limits_(limits), listener_(listener), dsos_checked_at_(limits.max_dsos) {
-    kernel_ = std::make_shared<const Dso>(
+    kernel_.image = std::make_shared<const Dso>(
         Dso{.id = DsoId{next_dso_++}, .kind = DsoKind::kKernel, .path = "[kernel.kallsyms]", .build_id = {}});
 }
 
@@ -41,6 +41,7 @@ void ProcessTable::apply(const Record& record) {
     std::visit(
         Overloaded{[this](const CommRecord& r) { apply_comm(r); }, [this](const MmapRecord& r) { apply_mmap(r); },
                    [this](const TaskRecord& r) { apply_task(r); }, [this](const CgroupRecord& r) { apply_cgroup(r); },
+                   [this](const KsymbolRecord& r) { apply_ksymbol(r); },
                    [this](const OtherRecord& r) {
                        if (r.type == kRecordFinishedInit) finish_snapshot();
                    },

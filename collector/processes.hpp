@@ -16,6 +16,7 @@
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "collector/address_space.hpp"
+#include "collector/kernel_space.hpp"
 #include "collector/record.hpp"
 
 namespace perfvigil::collector {
@@ -58,7 +59,8 @@ struct ProcessLimits {
     std::size_t max_mappings_per_process = 16384;
     std::size_t max_placed_per_process = 131072;  // place_code
     std::size_t max_cgroups = 16384;
-    std::size_t max_dsos = 8192;  // beyond it those that nobody maps or holds are forgotten
+    std::size_t max_kernel_code = 16384;  // BPF programs and trampolines at a time
+    std::size_t max_dsos = 8192;          // beyond it those that nobody maps or holds are forgotten
 };
 
 class ProcessTable {
@@ -68,7 +70,7 @@ public:
     ProcessTable(const ProcessTable&) = delete;
     ProcessTable& operator=(const ProcessTable&) = delete;
 
-    // Applies COMM, MMAP, MMAP2, FORK, EXIT and CGROUP records; ignores others.
+    // Applies COMM, MMAP, MMAP2, FORK, EXIT, CGROUP and KSYMBOL records; ignores others.
     // A snapshot of /proc consists per process of FORK (with kMiscForkExec; it tells kernel threads, and that what
     // follows is all that is mapped), COMM and MMAPs, and ends with FINISHED_INIT, which ends suspicion.
     void apply(const Record& record);
@@ -88,7 +90,8 @@ public:
     [[nodiscard]] std::string_view cgroup_path(CgroupId id) const;
 
     // The Dso that stands for the kernel and all modules.
-    [[nodiscard]] const DsoRef& kernel() const { return kernel_; }
+    [[nodiscard]] const DsoRef& kernel() const { return kernel_.image; }
+    [[nodiscard]] const KernelSpace& kernel_space() const { return kernel_; }
 
     // Exited processes stay until this is called with a later time: samples of their last moments may still come.
     void forget_exited_before(MonotonicTime time);
@@ -167,6 +170,7 @@ private:
     void apply_task(const TaskRecord& task);
     void apply_mmap(const MmapRecord& mmap);
     void apply_cgroup(const CgroupRecord& cgroup);
+    void apply_ksymbol(const KsymbolRecord& symbol);
     void fork_process(const TaskRecord& task);
     void exit_task(const TaskRecord& task);
     void finish_snapshot();
@@ -185,7 +189,7 @@ private:
 
     ProcessLimits limits_;
     DsoListener* listener_;
-    DsoRef kernel_;
+    KernelSpace kernel_;
     boost::unordered_flat_map<Pid, std::unique_ptr<Entry>> processes_;
     boost::unordered_flat_map<Tid, Thread> threads_;  // all but main threads
     boost::unordered_flat_map<CgroupId, Cgroup> cgroups_;

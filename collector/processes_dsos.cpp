@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The Dsos of the process table: what is one, who hears of it, when it is forgotten.
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include <boost/container_hash/hash.hpp>
 
 #include "collector/processes.hpp"
 
 namespace perfvigil::collector {
+namespace {
+
+// As kallsyms calls the modules of what the kernel registers (kernel/bpf, kernel/kprobes.c, kernel/trace/ftrace.c).
+std::string_view owner_of(const KsymbolRecord& symbol) {
+    constexpr std::uint16_t kBpf = 1;
+    if (symbol.type == kBpf) return "[bpf]";
+    if (symbol.name.starts_with("ftrace")) return "[ftrace]";
+    return symbol.name.starts_with("kprobe") ? "[kprobes]" : "[kernel.kallsyms]";
+}
+
+}  // namespace
 
 ProcessTable::DsoKey ProcessTable::key_of(const Dso& dso) {
     return {dso.kind, dso.path, dso.build_id, dso.major, dso.minor, dso.inode, dso.inode_generation};
@@ -45,6 +58,27 @@ DsoRef ProcessTable::anonymous_dso(Entry& entry) {
         if (listener_ != nullptr) listener_->on_dso_mapped(entry.anonymous, entry.pid);
     }
     return entry.anonymous;
+}
+
+// Every registration makes a Dso: the same place may hold another program under the same name.
+void ProcessTable::apply_ksymbol(const KsymbolRecord& symbol) {
+    ++clock_;
+    const std::uint64_t room = std::numeric_limits<std::uint64_t>::max() - symbol.address;
+    const std::uint64_t end = symbol.address + std::min<std::uint64_t>(symbol.length, room);
+    ++kernel_.version;
+    if (symbol.unregister || symbol.name.empty()) {
+        if (!kernel_.made.unmap(symbol.address, end, limits_.max_kernel_code)) ++dropped_;
+        return;
+    }
+    auto made = std::make_shared<const Dso>(Dso{.id = DsoId{next_dso_++},
+                                                .kind = DsoKind::kKernelCode,
+                                                .path = std::string(owner_of(symbol)),
+                                                .build_id = {},
+                                                .function = std::string(symbol.name.substr(0, kMaxPathSize)),
+                                                .start = symbol.address,
+                                                .size = end - symbol.address});
+    const Mapping mapping{.start = symbol.address, .end = end, .page_offset = 0, .dso = std::move(made)};
+    if (!kernel_.made.map(mapping, limits_.max_kernel_code)) ++dropped_;
 }
 
 DsoRef ProcessTable::intern(const DsoKey& key, Pid pid) {

@@ -4,8 +4,9 @@
 namespace perfvigil::collector {
 namespace {
 
-constexpr std::size_t kCommLength = 15;    // TASK_COMM_LEN − 1
-constexpr std::size_t kPathLength = 4095;  // PATH_MAX − 1
+constexpr std::size_t kCommLength = 15;     // TASK_COMM_LEN − 1
+constexpr std::size_t kSymbolLength = 511;  // KSYM_NAME_LEN − 1
+constexpr std::size_t kPathLength = 4095;   // PATH_MAX − 1
 
 void task(ByteWriter& to, Pid pid, Tid tid) {
     to.i32(pid.value);
@@ -57,6 +58,17 @@ Bytes RecordEncoder::mmap2(const RecordOrigin& origin, Pid pid, const ProcMappin
     to.u32(mapping.map_flags);
     to.padded_text(mapping.path.substr(0, kPathLength), 8, 0);
     return end(origin, pid, tid);
+}
+
+Bytes RecordEncoder::ksymbol(const RecordOrigin& origin, const KernelCode& code) {
+    begin(kRecordKsymbol, 0);
+    ByteWriter to(out_);
+    to.u64(code.address);
+    to.u32(code.length);
+    to.u16(code.type);
+    to.u16(0);  // flags: registered
+    to.padded_text(std::string_view(code.name).substr(0, kSymbolLength), 8, 0);
+    return end(origin, Pid{-1}, Tid{0});
 }
 
 Bytes RecordEncoder::cgroup(const RecordOrigin& origin, CgroupId id, std::string_view path) {

@@ -12,6 +12,7 @@
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "collector/event_kernel.hpp"
+#include "collector/kernel_code.hpp"
 #include "collector/record.hpp"
 
 namespace perfvigil::collector {
@@ -46,6 +47,7 @@ public:
     // A snapshot ends here. A header only, as perf writes it: it has no time.
     [[nodiscard]] Bytes finished_init();
     [[nodiscard]] Bytes mmap2(const RecordOrigin& origin, Pid pid, const ProcMapping& mapping);
+    [[nodiscard]] Bytes ksymbol(const RecordOrigin& origin, const KernelCode& code);
     [[nodiscard]] Bytes cgroup(const RecordOrigin& origin, CgroupId id, std::string_view path);
     // The counters of one event; `pid` and `tid` are -1 and 0 where the event counts whole CPUs.
     [[nodiscard]] Bytes read(const RecordOrigin& origin, Pid pid, Tid tid, const Counter& counter);

@@ -173,6 +173,7 @@ RecordingLoop::PendingCut RecordingLoop::begin_cut(const SliceClock::Due& due) {
     if (next_) read_counters(*next_, begun);
     prove_delivery();
     begun.cut.cpu_times = parts_.kernel.cpu_times();
+    begun.cut.modules = parts_.kernel.new_modules();
     // Without PERF_FORMAT_LOST the rings' own records must do.
     const std::uint64_t from_records = std::exchange(side_band_lost_since_cut_, 0);
     if (!current_->plan().features.has(Feature::kLostCounts)) begun.cut.lost_side_band = from_records;

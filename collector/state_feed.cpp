@@ -3,6 +3,7 @@
 
 #include "base/fd.hpp"
 #include "collector/cgroup_snapshot.hpp"
+#include "collector/kernel_code.hpp"
 
 namespace perfvigil::collector {
 namespace {
@@ -19,6 +20,7 @@ void StateFeed::begin(const RecordOrigin& origin, Stamp stamp, std::vector<Pid> 
     stamp_ = stamp;
     if (stamp_ == Stamp::kNow) origin_.time = clock_.monotonic();
     push_cgroups();
+    push_kernel_code();
     snapshot_.emplace(proc_root_, std::move(pids), maps_);
 }
 
@@ -45,6 +47,10 @@ void StateFeed::push_cgroups() {
             push_(origin_.time, encoder_.cgroup(origin_, id, path));
         });
     }
+}
+
+void StateFeed::push_kernel_code() {
+    for (const auto& code : read_kernel_code(proc_root_)) push_(origin_.time, encoder_.ksymbol(origin_, code));
 }
 
 void StateFeed::on_process(Pid) {

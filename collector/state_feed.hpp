@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What already runs, as the records that the side-band rings would have sent: processes, threads, executable mappings,
-// cgroups, and FINISHED_INIT when all has been said (see ProcessTable::apply). Read at the start, and again when
-// side-band records were lost. A process that changes while it is read is put right by its own records, which are
-// later.
+// cgroups, the code that the kernel made, and FINISHED_INIT when all has been said (see ProcessTable::apply). Read at
+// the start, and again when side-band records were lost. A process that changes while it is read is put right by its
+// own records, which are later.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,7 @@ private:
     void on_comm(Pid pid, Tid tid, std::string_view comm) override;
     void on_mapping(Pid pid, const ProcMapping& mapping) override;
     void push_cgroups();
+    void push_kernel_code();
 
     const Clock& clock_;
     std::string proc_root_;

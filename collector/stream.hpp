@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/time.hpp"
 #include "collector/event_table.hpp"
+#include "collector/kernel_modules.hpp"
 #include "collector/record.hpp"
 
 namespace perfvigil::collector {
@@ -47,10 +48,11 @@ struct CpuTimes {
 struct Cut {
     MonotonicTime time{};
     WallTime wall{};
-    std::vector<CpuTimes> cpu_times;   // read right after the counters; empty where unknown
-    std::uint64_t lost_side_band = 0;  // side-band records lost since the previous cut: maps may be wrong
-    bool clock_stepped = false;        // wall time jumped or the machine was suspended since the previous cut
-    bool last = false;                 // the recording ends here
+    std::vector<CpuTimes> cpu_times;    // read right after the counters; empty where unknown
+    std::vector<KernelModule> modules;  // live: found loaded since the previous cut
+    std::uint64_t lost_side_band = 0;   // side-band records lost since the previous cut: maps may be wrong
+    bool clock_stepped = false;         // wall time jumped or the machine was suspended since the previous cut
+    bool last = false;                  // the recording ends here
 };
 
 class RecordSink {

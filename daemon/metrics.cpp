@@ -166,7 +166,8 @@ void Metrics::State::add_broken_stacks(const analyzer::Slice& slice, double kept
     };
     boost::unordered_flat_map<collector::DsoId, Seen> seen;
     for (const auto& dso : slice.dsos) {
-        if (dso->kind != collector::DsoKind::kKernel) seen.emplace(dso->id, Seen{});
+        const bool kernel = dso->kind == collector::DsoKind::kKernel || dso->kind == collector::DsoKind::kKernelCode;
+        if (!kernel) seen.emplace(dso->id, Seen{});
     }
     std::uint32_t number = 0;
     for (const analyzer::Entry& entry : slice.entries) {

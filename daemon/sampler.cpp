@@ -70,6 +70,7 @@ void Sampler::on_record(const collector::OrderedRecord& record) {
 }
 
 void Sampler::on_cut(const collector::Cut& cut) {
+    kernel_changed_ = kernel_changed_ || !cut.modules.empty();
     builder_.on_cut(cut);
     if (captures_) captures_->on_cut(cut);
 }

@@ -32,6 +32,17 @@ bool is_kernel_dso(std::string_view name) {
     return std::ranges::any_of(kModuleEndings, [&](std::string_view ending) { return file.ends_with(ending); });
 }
 
+std::string_view kernel_module_of(std::string_view name) {
+    if (!is_kernel_dso(name)) return {};
+    name = base_name(name);
+    if (const auto file = name.find(".ko"); file != std::string_view::npos && file != 0) return name.substr(0, file);
+    if (!name.starts_with('[') || !name.ends_with(']')) return {};
+    name = name.substr(1, name.size() - 2);
+    const bool other = name.starts_with("kernel") || name.starts_with("__builtin__") || name == "bpf" ||
+                       name == "ftrace" || name == "kprobes" || name == "hypervisor" || name == "vmlinux";
+    return other ? std::string_view() : name;
+}
+
 bool is_jit_dso(std::string_view name) {
     if (name.starts_with("[JIT")) return true;
     const auto file = base_name(name);

@@ -330,6 +330,9 @@ Result<Profile> Reader::finish(const TextLines& lines) {
     comments_.add_to(profile);
     add_cpus(profile);
     add_selection(profile);
+    for (const auto& [module, count] : frames_.module_inlines()) {
+        profile.host.settings.emplace_back("module_inlines." + module, std::to_string(count));
+    }
     if (lost_ != 0) {
         ProfileEvent& event = profile.events.front();
         event.lost += lost_;

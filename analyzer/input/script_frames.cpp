@@ -45,6 +45,10 @@ void ScriptFrames::add_symbol(const ScriptFrame& frame, std::uint64_t hash) {
 }
 
 void ScriptFrames::add_inlined(std::string_view dso) {
+    const auto module = inlined_.empty() ? std::string_view() : kernel_module_of(dso);
+    if (!module.empty() && (module_inlines_.size() < kMostModules || module_inlines_.contains(module))) {
+        module_inlines_.try_emplace(std::string(module)).first->second += inlined_.size();
+    }
     for (const auto& symbol : inlined_) functions_.push_back(profile_.function(symbol, dso));
     inlined_.clear();
 }

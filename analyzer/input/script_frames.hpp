@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,6 +49,10 @@ public:
     [[nodiscard]] std::span<const std::uint32_t> functions() const { return functions_; }
     [[nodiscard]] bool empty() const { return functions_.empty() && inlined_.empty(); }
     void end();
+    // How many frames of each kernel module were calls that perf took from debug information, as inlined.
+    [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& module_inlines() const {
+        return module_inlines_;
+    }
     void clear() {
         functions_.clear();
         inlined_.clear();
@@ -55,6 +61,7 @@ public:
 
 private:
     static constexpr std::size_t kKnown = 1U << 16;
+    static constexpr std::size_t kMostModules = 256;
     struct Known {
         std::uint64_t hash = 0;  // 64 bits under a seed of this run: equal means the same text
         std::uint32_t function = 0;
@@ -83,6 +90,7 @@ private:
     std::vector<Line> lines_;
     bool alone_ = false;  // the last add() was of one function, whatever stood before it
     std::vector<std::uint32_t> functions_;
+    std::map<std::string, std::uint64_t, std::less<>> module_inlines_;
     std::vector<std::string> inlined_;  // whose DSO is that of the next frame that has one
 };
 

@@ -187,8 +187,8 @@ std::uint32_t ProfileBuilder::State::function_of(const Frame& frame) {
     const UnknownReason reason =
         nameless && symbol.reason == UnknownReason::kNone ? UnknownReason::kOutsideSymbols : symbol.reason;
     const std::string_view shown = symbol.dso.empty() ? dso->path : symbol.dso;
-    const std::uint32_t function =
-        tables.function(nameless ? "[unknown]" : symbol.name, shown, dso->kind == collector::DsoKind::kKernel, reason);
+    const bool kernel = dso->kind == collector::DsoKind::kKernel || dso->kind == collector::DsoKind::kKernelCode;
+    const std::uint32_t function = tables.function(nameless ? "[unknown]" : symbol.name, shown, kernel, reason);
     // The kernel's is not its modules'; code behind a perf map is not the file's.
     if (shown == dso->path) tables.note_build_id(function, dso->build_id);
     if (reason != UnknownReason::kPending && !symbol.passing) {

@@ -165,11 +165,11 @@ const Chain& SliceBuilder::State::chain_of(const OrderedRecord& record, const Sa
                                            const collector::Process& process) {
     const bool has_stack = user_chains != nullptr && !sample.user_stack.dump.empty();
     const auto unwound = has_stack ? user_chains->chain_of(sample, process) : std::nullopt;
-    if (!unwound) return chains.resolve(sample, process, processes.kernel(), max_stack_of(*record.event));
+    if (!unwound) return chains.resolve(sample, process, processes.kernel_space(), max_stack_of(*record.event));
     SampleRecord whole = sample;
     whole.chain = unwound->chain;
     // How deep is too deep has been judged.
-    const Chain& chain = chains.resolve(whole, process, processes.kernel(), 0);
+    const Chain& chain = chains.resolve(whole, process, processes.kernel_space(), 0);
     if (unwound->flags == 0) return chain;
     flagged = chain;
     flagged.flags |= unwound->flags;

@@ -8,6 +8,7 @@ namespace perfvigil::analyzer {
 
 using collector::ChainView;
 using collector::DsoRef;
+using collector::KernelSpace;
 using collector::Process;
 using collector::SampleRecord;
 
@@ -34,7 +35,7 @@ void ChainResolver::trim() {
     for (auto& last : lasts_) last.regular = false;
 }
 
-const Chain& ChainResolver::resolve(const SampleRecord& sample, const Process& process, const DsoRef& kernel,
+const Chain& ChainResolver::resolve(const SampleRecord& sample, const Process& process, const KernelSpace& kernel,
                                     std::uint16_t max_stack) {
     const ChainView& chain = sample.chain;
     const Owner owner{
@@ -42,6 +43,7 @@ const Chain& ChainResolver::resolve(const SampleRecord& sample, const Process& p
         .tid = sample.sample.tid,
         .epoch = process.epoch,
         .maps_version = maps_versions_[static_cast<std::uint32_t>(process.pid.value) % maps_versions_.size()],
+        .kernel_version = kernel.version,
         .max_stack = max_stack,
         .maps_incomplete = process.maps_incomplete};
     Last& last = last_of(sample, owner);
@@ -98,7 +100,7 @@ std::size_t ChainResolver::common_outer(const Last& last, const ChainView& chain
 // A chain starts with the sampled instruction; where the recorder left that part of the chain out (exclude_callchain_*,
 // no call chain at all), the sample's own address stands for it.
 void ChainResolver::resolve_new_part(const SampleRecord& sample, const Process& process, const Owner& owner,
-                                     const DsoRef& kernel, std::size_t kept) {
+                                     const KernelSpace& kernel, std::size_t kept) {
     const Context leaf = context_of_sample(sample);
     const ChainView& chain = sample.chain;
     // Every value, and the leaf once.
@@ -141,7 +143,7 @@ void ChainResolver::resolve_new_part(const SampleRecord& sample, const Process& 
 }
 
 void ChainResolver::add(Context context, std::uint64_t raw, bool exact, const Process& process, const Owner& owner,
-                        const DsoRef& kernel) {
+                        const KernelSpace& kernel) {
     Found& found = new_.found[new_.size++];
     found = {.context = context, .is_address = true};
     if (context == Context::kUser)
@@ -152,11 +154,14 @@ void ChainResolver::add(Context context, std::uint64_t raw, bool exact, const Pr
         add_without_dso(found);
 }
 
-void ChainResolver::add_kernel(Found& found, std::uint64_t address, const DsoRef& kernel) {
+void ChainResolver::add_kernel(Found& found, std::uint64_t address, const KernelSpace& kernel) {
     Known& known = known_at(address);
-    if (known.address != address || known.epoch.value != 0 || known.frame == kNoFrame) {
+    if (known.address != address || known.epoch.value != 0 || known.maps_version != kernel.version ||
+        known.frame == kNoFrame) {
+        const DsoRef& dso = kernel.dso_at(address);
         known = {.address = address,
-                 .frame = frames_.number_of({.dso = kernel->id, .offset = address}, kernel),
+                 .maps_version = kernel.version,
+                 .frame = frames_.number_of({.dso = dso->id, .offset = address}, dso),
                  .text_class = text_.classify(address)};
     }
     found.frame = known.frame;

@@ -35,9 +35,9 @@ public:
     // Executable mappings of this process changed other than by exec or fork.
     void maps_changed(Pid pid) { ++maps_versions_[static_cast<std::uint32_t>(pid.value) % maps_versions_.size()]; }
 
-    // The result lives until the next call. `kernel` is the Dso of all kernel code.
+    // The result lives until the next call.
     const Chain& resolve(const collector::SampleRecord& sample, const collector::Process& process,
-                         const collector::DsoRef& kernel, std::uint16_t max_stack);
+                         const collector::KernelSpace& kernel, std::uint16_t max_stack);
 
     // What a clock sample with a stack of these flags shows.
     [[nodiscard]] Mode mode_of(std::uint8_t flags, Tid tid) const;
@@ -68,6 +68,7 @@ private:
         Tid tid{-1};
         collector::ProcessEpoch epoch{};
         std::uint32_t maps_version = 0;
+        std::uint32_t kernel_version = 0;
         std::uint16_t max_stack = 0;
         bool maps_incomplete = false;
 
@@ -84,7 +85,7 @@ private:
     struct Known {
         std::uint64_t address = 0;
         collector::ProcessEpoch epoch{};  // of the kernel: 0
-        std::uint32_t maps_version = 0;
+        std::uint32_t maps_version = 0;   // of the kernel: KernelSpace::version
         std::uint32_t frame = kNoFrame;
         TextClass text_class = TextClass::kOther;
     };
@@ -112,10 +113,10 @@ private:
 
     // Resolves all but the `kept` outermost values into new_.
     void resolve_new_part(const collector::SampleRecord& sample, const collector::Process& process, const Owner& owner,
-                          const collector::DsoRef& kernel, std::size_t kept);
+                          const collector::KernelSpace& kernel, std::size_t kept);
     void add(Context context, std::uint64_t raw, bool exact, const collector::Process& process, const Owner& owner,
-             const collector::DsoRef& kernel);
-    void add_kernel(Found& found, std::uint64_t address, const collector::DsoRef& kernel);
+             const collector::KernelSpace& kernel);
+    void add_kernel(Found& found, std::uint64_t address, const collector::KernelSpace& kernel);
     void add_user(Found& found, std::uint64_t raw, bool exact, const collector::Process& process, const Owner& owner);
     void add_without_dso(Found& found);
     [[nodiscard]] Known& known_at(std::uint64_t address) { return known_[mix(address, 1) % kKnown]; }

@@ -3,7 +3,7 @@
 // that it is ready (a reply to request 0: its sandbox is closed); from then on one request, one reply, in turn. A
 // request carries two descriptors: the file to read (regular, opened for reading) and a memfd for the answer, which the
 // caller seals before it looks: empty for symbols (table_format.hpp), with the question at its head for source lines
-// (lines_format.hpp).
+// (lines_format.hpp) and modules (module_question.hpp).
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,10 @@ enum class RequestKind : std::uint32_t {
     kDebugFile = 2,        // the symbols of a separate debug file, in link addresses: the code itself is not in it
     kLinkedDebugFile = 3,  // the same, if the whole file has the checksum `crc`
     kUnwind = 4,           // how to get from each instruction to its caller (unwind_format.hpp)
+    // Those of a kernel module (ET_REL) whose sections lie where the question says (module_question.hpp), in runtime
+    // addresses; the table's segments lead from those to the file's offsets.
+    kModule = 5,
+    kInflate = 6,  // the answer is the file itself, without its compression (gzip, xz, zstd)
 };
 
 struct SymbolRequest {
@@ -70,7 +74,7 @@ struct SymbolReply {
     request.id = reader.u64();
     request.max_table_bytes = reader.u64();
     request.crc = reader.u32();
-    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kUnwind)) return std::nullopt;
+    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kInflate)) return std::nullopt;
     request.kind = static_cast<RequestKind>(kind);
     return request;
 }

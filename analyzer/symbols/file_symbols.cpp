@@ -5,8 +5,9 @@
 
 namespace perfvigil::analyzer {
 
-Result<FileSymbols> FileSymbols::from_mapping(MappedFile table) {
-    auto symbols = from_bytes(table.bytes());
+Result<FileSymbols> FileSymbols::from_mapping(MappedFile table, std::size_t begin) {
+    if (begin > table.bytes().size()) return fail(ErrorCode::kInvalid, "the answer lost its question");
+    auto symbols = from_bytes(table.bytes().subspan(begin));
     if (symbols) symbols->mapping_ = std::move(table);
     return symbols;
 }
@@ -28,6 +29,10 @@ bool FileSymbols::read_head(ByteReader& reader) {
     const auto segments = reader.u32();
     count_ = reader.u32();
     const auto names_size = reader.u64();
+    bounds_.text = reader.u64();
+    bounds_.stext = reader.u64();
+    bounds_.etext = reader.u64();
+    split_sections_ = reader.u64();
     const auto id_size = reader.u8();
     const auto id = reader.take(BuildId::kMaxSize);
     debug_link_crc_ = reader.u32();

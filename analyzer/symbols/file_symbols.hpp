@@ -31,8 +31,8 @@ public:
         std::uint64_t size = 0;  // in the file
     };
 
-    // `table` must not change any more: a sealed memfd, or memory of ours.
-    [[nodiscard]] static Result<FileSymbols> from_mapping(MappedFile table);
+    // `table` must not change any more: a sealed memfd, or memory of ours. The table starts at `begin` in it.
+    [[nodiscard]] static Result<FileSymbols> from_mapping(MappedFile table, std::size_t begin = 0);
     // Checks bytes that outlive the result.
     [[nodiscard]] static Result<FileSymbols> from_bytes(Bytes table);
 
@@ -47,6 +47,9 @@ public:
     [[nodiscard]] std::uint32_t debug_link_crc() const { return debug_link_crc_; }
     [[nodiscard]] std::uint32_t flags() const { return flags_; }
     [[nodiscard]] const BuildId& build_id() const { return build_id_; }
+    [[nodiscard]] const KernelBounds& bounds() const { return bounds_; }
+    // Of a kernel module: how many of its sections hold one function (base/section_names.hpp).
+    [[nodiscard]] std::uint64_t split_sections() const { return split_sections_; }
     [[nodiscard]] std::size_t size() const { return count_; }
     [[nodiscard]] Function at(std::size_t index) const;  // index < size()
     [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
@@ -77,6 +80,8 @@ private:
     std::size_t count_ = 0;
     std::vector<Segment> segments_;
     BuildId build_id_;
+    KernelBounds bounds_;
+    std::uint64_t split_sections_ = 0;
     FileState state_ = FileState::kDamaged;
     std::uint32_t flags_ = 0;
 };

@@ -29,18 +29,21 @@ Symbol resolve_vsyscall(std::uint64_t address) {
     return {.name = kNames[index], .dso = kDso, .start = kPage + index * kStride, .size = kStride};
 }
 
-KernelNames kernel_names(const HostSymbolizerOptions& options, const ThisHost& host, const SourcedFiles& sourced,
-                         const Clock& clock) {
-    if (options.origin == Origin::kLive) return KernelNames(options.kallsyms, clock);
+KernelNames kernel_names(const HostSymbolizerOptions& options, const ThisHost& host, SourcedFiles& sourced,
+                         SymbolChild& child, const Clock& clock) {
+    const KernelFiles files{.child = child, .sourced = sourced, .root = options.root};
+    if (options.origin == Origin::kLive) return KernelNames(options.kallsyms, clock, files);
     const KernelSymbolCopies copies{.given = options.sources.kallsyms,
-                                    .cached = sourced.kallsyms_of(options.capture_host.kernel_build_id)};
-    return KernelNames(options.kallsyms, clock, host, options.capture_host, copies);
+                                    .cached = sourced.kallsyms_of(options.capture_host.kernel_build_id),
+                                    .vmlinux = options.sources.vmlinux};
+    return KernelNames(options.kallsyms, clock, host, options.capture_host, copies, files);
 }
 
 SymbolSources sources_for(const HostSymbolizerOptions& options) {
     if (options.origin == Origin::kCapture) return options.sources;
     return {.symfs = {},
             .kallsyms = {},
+            .vmlinux = {},
             .buildid_dir = "",
             .debug_dirs = options.sources.debug_dirs,
             .debuginfod = options.sources.debuginfod};
@@ -69,7 +72,7 @@ HostSymbolizer::HostSymbolizer(HostSymbolizerOptions options, FileSource& files,
       clock_(clock),
       host_(options_.this_host ? *options_.this_host : read_this_host(clock)),
       sourced_(sources_for(options_)),
-      kernel_(kernel_names(options_, host_, sourced_, clock)),
+      kernel_(kernel_names(options_, host_, sourced_, child_, clock)),
       debuginfod_(options_.sources.debuginfod, clock),
       debug_files_(sourced_, files_, debuginfod_),
       tables_(child, options_.table_bytes, debug_files_),
@@ -83,6 +86,8 @@ HostSymbolizer::~HostSymbolizer() = default;
 Symbol HostSymbolizer::resolve(const collector::DsoRef& dso, std::uint64_t offset) {
     switch (dso->kind) {
         case collector::DsoKind::kKernel: return kernel_.resolve(RuntimeAddress{offset});
+        case collector::DsoKind::kKernelCode:
+            return {.name = dso->function, .dso = dso->path, .start = dso->start, .size = dso->size};
         case collector::DsoKind::kFile: return resolve_file(*dso, offset);
         case collector::DsoKind::kVdso: return resolve_vdso(*dso, offset);
         case collector::DsoKind::kVsyscall: return resolve_vsyscall(offset);

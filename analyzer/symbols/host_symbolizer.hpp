@@ -58,6 +58,7 @@ struct HostSymbolizerOptions {
     std::string kallsyms = "/proc/kallsyms";
     std::string proc = "/proc";
     std::string host_root = "/";
+    std::string root;  // before /proc/modules, /sys/module and /lib/modules (tests)
 };
 
 class HostSymbolizer final : public Symbolizer {

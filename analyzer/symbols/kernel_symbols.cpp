@@ -11,11 +11,16 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include "analyzer/symbols/kallsyms.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "collector/kallsyms.hpp"
 
 namespace perfvigil::analyzer {
+
+using collector::is_section_marker;
+using collector::KallsymsLine;
+using collector::KallsymsStream;
+
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
@@ -228,6 +233,36 @@ KernelSymbols KernelSymbols::parse(std::string_view text) {
     return std::move(builder).build(stream.malformed());
 }
 
+KernelSymbols KernelSymbols::from_file(const FileSymbols& file) {
+    KernelSymbols made;
+    made.modules_.emplace_back("[kernel.kallsyms]");
+    made.text_ = file.bounds().text;
+    made.stext_ = file.bounds().stext;
+    made.etext_ = file.bounds().etext;
+    std::optional<std::uint64_t> padding_from;
+    for (std::size_t i = 0; i < file.size() && made.names_.size() <= kMaxNameBytes; ++i) {
+        const auto function = file.at(i);
+        if (function.name.starts_with("__pfx_") || function.name.starts_with("__cfi_")) {
+            padding_from = function.start.value;
+            continue;
+        }
+        const auto padding = function.start.value - padding_from.value_or(function.start.value);
+        padding_from.reset();
+        if (is_section_marker(function.name) || function.start.value == 0) continue;
+        Entry entry;
+        entry.padding = padding <= kMaxPadding ? static_cast<std::uint16_t>(padding) : std::uint16_t{0};
+        entry.begin = function.start.value - entry.padding;
+        entry.size = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(function.size + entry.padding, std::numeric_limits<std::uint32_t>::max()));
+        entry.name = static_cast<std::uint32_t>(made.names_.size());
+        entry.name_size = static_cast<std::uint16_t>(
+            std::min<std::size_t>(function.name.size(), std::numeric_limits<std::uint16_t>::max()));
+        made.names_ += function.name.substr(0, entry.name_size);
+        made.entries_.push_back(entry);
+    }
+    return made;
+}
+
 Result<KernelSymbols> KernelSymbols::load(const std::string& path) {
     auto file = open_file(path, O_RDONLY);
     if (!file) return fail(std::move(file.error()));
@@ -314,10 +349,14 @@ bool has_capability(unsigned number) {
     return false;
 }
 
+constexpr int kUnreadable = -1000;
+
 int kernel_setting(const std::string& name) {
     const auto text = read_file("/proc/sys/kernel/" + name, 64);
-    return text ? parse_number<int>(trim(*text)).value_or(-1) : -1;
+    return text ? parse_number<int>(trim(*text)).value_or(kUnreadable) : kUnreadable;
 }
+
+std::string setting_text(int value) { return value == kUnreadable ? std::string("unreadable") : std::to_string(value); }
 
 }  // namespace
 
@@ -331,13 +370,17 @@ collector::Degraded explain_hidden_kernel(const Error* load_error) {
             "inaccessible, and without ProcSubset=pid.";
         return degraded;
     }
+    // kernel/ksyms_common.c: shown with CAP_SYSLOG while kptr_restrict is 0 or 1; to others while it is 0 and paranoid
+    // is at most 1.
     const int restrict = kernel_setting("kptr_restrict");
+    const int paranoid = kernel_setting("perf_event_paranoid");
     degraded.detail = "Kernel functions have no names: /proc/kallsyms shows every address as zero (kptr_restrict is " +
-                      (restrict < 0 ? std::string("unreadable") : std::to_string(restrict)) + ", CAP_SYSLOG is " +
-                      (has_capability(kCapSyslog) ? "held" : "missing") + ").";
+                      setting_text(restrict) + ", perf_event_paranoid is " + setting_text(paranoid) +
+                      ", CAP_SYSLOG is " + (has_capability(kCapSyslog) ? "held" : "missing") + ").";
     degraded.remedy = restrict >= 2 ? "Set the sysctl kernel.kptr_restrict to 1, and run with CAP_SYSLOG."
                                     : "Run with CAP_SYSLOG in the initial user namespace; under systemd without "
                                       "ProtectKernelLogs=, which takes it away.";
+    if (restrict == 0 && paranoid > 1) degraded.remedy += " Or set the sysctl kernel.perf_event_paranoid to 1.";
     return degraded;
 }
 

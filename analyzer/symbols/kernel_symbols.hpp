@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/symbols/file_symbols.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "collector/degraded.hpp"
@@ -34,6 +35,8 @@ public:
     // Takes 30 ms and twice its final memory (120 000 lines: 4 MiB).
     [[nodiscard]] static Result<KernelSymbols> load(const std::string& path = "/proc/kallsyms");
     [[nodiscard]] static KernelSymbols parse(std::string_view text);
+    // Those of a kernel image's file, read in link addresses, with their sizes.
+    [[nodiscard]] static KernelSymbols from_file(const FileSymbols& file);
 
     [[nodiscard]] std::optional<Function> find(RuntimeAddress address) const;
     // The lowest address of a function, or of "_text", "_stext" and "_etext".

@@ -65,6 +65,9 @@ Result<void> check(const SymbolSources& sources) {
     if (sources.kallsyms && ::access(sources.kallsyms->c_str(), R_OK) != 0) {
         return fail(errno_error(errno, *sources.kallsyms).at("--kallsyms"));
     }
+    if (sources.vmlinux && ::access(sources.vmlinux->c_str(), R_OK) != 0) {
+        return fail(errno_error(errno, *sources.vmlinux).at("--vmlinux"));
+    }
     return {};
 }
 
@@ -128,6 +131,58 @@ OpenedFileRef SourcedFiles::debug_file_of(const BuildId& build_id) {
     }
     for (const auto& folder : sources_.debug_dirs) {
         if (auto file = with_build_id(open_regular_at(folder + name, RemoteFiles::kRefuse), build_id)) return file;
+    }
+    return nullptr;
+}
+
+std::vector<OpenedFileRef> SourcedFiles::in_folders(const std::string& path) const {
+    std::vector<OpenedFileRef> found;
+    if (symfs_) {
+        if (auto file = open_regular_in(symfs_.get(), path, RemoteFiles::kAllow)) found.push_back(std::move(*file));
+    }
+    if (auto file = open_regular_at(path, RemoteFiles::kRefuse)) found.push_back(std::move(*file));
+    return found;
+}
+
+std::vector<OpenedFileRef> SourcedFiles::module_files(const collector::KernelModule& module) const {
+    std::vector<OpenedFileRef> found;
+    const auto cached = build_id_path(module.build_id);
+    if (!cache_.empty() && !cached.empty()) {
+        for (const auto* name : {"/elf", ""}) {
+            if (auto file = open_regular_at(cache_ + cached + name, RemoteFiles::kAllow)) found.push_back(*file);
+        }
+    }
+    if (!module.path.starts_with('/')) return found;
+    // The host that is analyzed on may keep the same file compressed in another way.
+    auto plain = module.path;
+    if (const auto ending = plain.rfind(".ko"); ending != std::string::npos) plain.resize(ending + 3);
+    for (const auto* ending : {"", ".xz", ".zst", ".gz"}) {
+        for (auto& file : in_folders(plain + ending)) found.push_back(std::move(file));
+    }
+    return found;
+}
+
+OpenedFileRef SourcedFiles::vmlinux_of(const BuildId& kernel, const std::string& release) const {
+    const auto path = build_id_path(kernel);
+    if (path.empty()) return nullptr;
+    for (const auto* name : {"/vmlinux", "/elf", "/debug"}) {
+        if (auto file = in_cache(kernel, name)) return file;
+    }
+    std::vector<std::string> places;
+    for (const auto& folder : sources_.debug_dirs) {
+        places.push_back(folder + path + ".debug");
+        if (release.empty() || release.contains('/')) continue;
+        places.push_back(folder + "/boot/vmlinux-" + release);
+        places.push_back(folder + "/lib/modules/" + release + "/vmlinux");
+    }
+    if (!release.empty() && !release.contains('/')) {
+        places.push_back("/boot/vmlinux-" + release);
+        places.push_back("/lib/modules/" + release + "/build/vmlinux");
+    }
+    for (const auto& place : places) {
+        for (auto& file : in_folders(place)) {
+            if (file->build_id == kernel) return file;
+        }
     }
     return nullptr;
 }

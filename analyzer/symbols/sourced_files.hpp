@@ -5,7 +5,7 @@
 //   CACHE/.build-id/xx/yyyy[/elf]            perf buildid-cache, perf record
 //   CACHE/.build-id/xx/yyyy[/kallsyms]       the kernel's
 //   CACHE/.build-id/xx/yyyy[/vdso]           the vDSO
-//   SYMFS/its/path                           links inside stay inside
+//   SYMFS/its/path                           links inside stay inside; also with .xz, .zst, .gz behind a .ko
 //   DEBUG/.build-id/xx/yyyy.debug            code left out; also below SYMFS, and CACHE/.build-id/xx/yyyy/debug
 #pragma once
 
@@ -20,6 +20,7 @@
 #include "base/build_id.hpp"
 #include "base/error.hpp"
 #include "base/fd.hpp"
+#include "collector/kernel_modules.hpp"
 #include "collector/processes.hpp"
 
 namespace perfvigil::analyzer {
@@ -38,6 +39,11 @@ public:
     [[nodiscard]] OpenedFileRef debug_file_of(const BuildId& build_id);
     // The vDSO image with that build-id, as perf's cache keeps it.
     [[nodiscard]] OpenedFileRef vdso_of(const BuildId& build_id) const { return in_cache(build_id, "/vdso"); }
+    // What may be this module's .ko, best first, compressed or not. Their build-ids are not looked at: relocatable
+    // files have no program headers, and compressed ones are no ELF files.
+    [[nodiscard]] std::vector<OpenedFileRef> module_files(const collector::KernelModule& module) const;
+    // The first vmlinux with that build-id, of the kernel with that release (uname -r); null: none.
+    [[nodiscard]] OpenedFileRef vmlinux_of(const BuildId& kernel, const std::string& release) const;
     // The symbols of the kernel with that build-id.
     [[nodiscard]] std::optional<std::string> kallsyms_of(const BuildId& kernel) const;
 
@@ -51,6 +57,8 @@ private:
     [[nodiscard]] OpenedFileRef in_cache(const BuildId& build_id, const char* what) const;
     [[nodiscard]] OpenedFileRef in_symfs(const collector::Dso& wanted);
     void refuse(std::string sentence);
+    // Below --symfs, then on this host.
+    [[nodiscard]] std::vector<OpenedFileRef> in_folders(const std::string& path) const;
 
     SymbolSources sources_;
     std::string cache_;                      // folder of .build-id; empty: none

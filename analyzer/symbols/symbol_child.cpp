@@ -73,10 +73,15 @@ Result<UniqueFd> new_table() {
 }
 
 // After this nobody can change or shorten the table under us, whoever still holds it.
-Result<MappedFile> seal_and_map(const UniqueFd& table) {
+Result<void> seal(const UniqueFd& table) {
     if (::fcntl(table.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
         return fail(ErrorCode::kInvalid, errno_error(errno, "sealing the symbol table").message);
     }
+    return {};
+}
+
+Result<MappedFile> seal_and_map(const UniqueFd& table) {
+    if (auto sealed = seal(table); !sealed) return fail(std::move(sealed.error()));
     return MappedFile::map(table.get());
 }
 
@@ -122,6 +127,28 @@ Result<FileUnwind> SymbolChild::read_unwind(int fd) {
     auto table = table_of(RequestKind::kUnwind, fd);
     if (!table) return fail(std::move(table.error()));
     return FileUnwind::from_mapping(std::move(*table));
+}
+
+Result<FileSymbols> SymbolChild::read_module(int fd, const std::vector<PlacedSection>& sections) {
+    const auto question = encode_sections(sections);
+    if (sections.size() > kMaxModuleSections || question.size() > kMaxModuleQuestion) {
+        return fail(ErrorCode::kInvalid, "a module of too many sections");
+    }
+    auto table = new_table();
+    if (!table) return fail(std::move(table.error()));
+    if (auto written = write_all(table->get(), question); !written) return fail(std::move(written.error()));
+    if (auto asked = ask(RequestKind::kModule, fd, table->get()); !asked) return fail(std::move(asked.error()));
+    auto mapped = seal_and_map(*table);
+    if (!mapped) return fail(std::move(mapped.error()));
+    return FileSymbols::from_mapping(std::move(*mapped), question.size());
+}
+
+Result<UniqueFd> SymbolChild::inflate(int fd) {
+    auto made = new_table();
+    if (!made) return made;
+    if (auto asked = ask(RequestKind::kInflate, fd, made->get()); !asked) return fail(std::move(asked.error()));
+    if (auto sealed = seal(*made); !sealed) return fail(std::move(sealed.error()));
+    return made;
 }
 
 Result<SourceLines> SymbolChild::lines(int fd, std::vector<LinkAddress> addresses) {
@@ -273,7 +300,7 @@ Result<void> SymbolChild::wait_reply() {
         case ReplyStatus::kOtherFile: return fail(ErrorCode::kNotFound, "the file has another checksum");
         case ReplyStatus::kFailed: break;
     }
-    return fail(ErrorCode::kInvalid, "the file needs more memory than its limit");
+    return fail(ErrorCode::kInvalid, "the file is damaged, or needs more memory than its limit");
 }
 
 void SymbolChild::note_death() {

@@ -14,6 +14,7 @@
 
 #include "analyzer/symbols/child_protocol.hpp"
 #include "analyzer/symbols/file_symbols.hpp"
+#include "analyzer/symbols/module_question.hpp"
 #include "analyzer/symbols/source_lines.hpp"
 #include "analyzer/unwind/file_unwind.hpp"
 #include "base/error.hpp"
@@ -64,6 +65,11 @@ public:
     }
     // How to unwind the file's code: of the file itself or of its separate debug file. Errors as above.
     [[nodiscard]] Result<FileUnwind> read_unwind(int fd);
+    // Those of a kernel module (ET_REL, not compressed) by runtime address, where its sections lie as given;
+    // link_address() of the table leads to offsets in the file.
+    [[nodiscard]] Result<FileSymbols> read_module(int fd, const std::vector<PlacedSection>& sections);
+    // What a compressed file holds, up to the limit of a table, in memory that nobody can change.
+    [[nodiscard]] Result<UniqueFd> inflate(int fd);
     // Where in the sources these instructions of the file come from; errors as above. Addresses in any order.
     [[nodiscard]] Result<SourceLines> lines(int fd, std::vector<LinkAddress> addresses);
 

@@ -17,6 +17,9 @@ struct SymbolSources {
     // The recording kernel's symbols: a copy of its /proc/kallsyms, or its System.map. Moved by how far the capture's
     // kernel lay elsewhere. /proc/kallsyms itself counts only where the build-id of this kernel matches.
     std::optional<std::string> kallsyms{};
+    // The recording kernel's image or its separate debug file, with the recorded build-id: names of its own code, and
+    // that code itself.
+    std::optional<std::string> vmlinux{};
     // perf's build-id cache; absent: ~/.debug (or $PERF_BUILDID_DIR), where there is one. Empty: none.
     std::optional<std::string> buildid_dir{};
     // Folders with .build-id/xx/yyyy.debug below them, first one first.

@@ -3,8 +3,10 @@
 // same host and come from the same build, so numbers are native; the reader trusts none of them.
 //
 //   header    u32 magic, u32 version, u32 state, u32 flags, u32 segments, u32 functions, u64 names size,
+//             u64 _text, u64 _stext, u64 _etext: link addresses, of a kernel image; 0: it has no such symbol
+//             u64 sections of one function: of a module
 //             u8 build-id size, 20 bytes of build-id, u32 CRC of the separate debug file that the file names,
-//             u8 size of that name (0: it names none), 6 zero bytes            (64 bytes)
+//             u8 size of that name (0: it names none), 6 zero bytes            (96 bytes)
 //   segments  per PT_LOAD: u64 file offset, u64 link address, u64 size in the file
 //   starts    per function: u64 file offset, strictly ascending
 //   sizes     per function: u32; start + size never passes the next start
@@ -20,9 +22,16 @@ namespace perfvigil::analyzer {
 
 inline constexpr std::uint32_t kTableMagic = 0x53565046;  // "FPVS"
 inline constexpr std::uint32_t kTableVersion = 2;
-inline constexpr std::size_t kTableHeaderSize = 64;
+inline constexpr std::size_t kTableHeaderSize = 96;
 inline constexpr std::size_t kTableSegmentSize = 24;
 inline constexpr std::size_t kTableFunctionSize = 16;
+
+// Where a kernel image was linked to.
+struct KernelBounds {
+    std::uint64_t text = 0;
+    std::uint64_t stext = 0;
+    std::uint64_t etext = 0;
+};
 
 // What the file turned out to be.
 enum class FileState : std::uint32_t {

@@ -246,6 +246,14 @@ TEST_F(HostSymbolizerTest, NamesTheKernelVdsoAndVsyscall) {
     EXPECT_EQ(name(dso("[vsyscall]", "", DsoKind::kVsyscall), 0xffffffffff601000), "[vsyscall] ?outside_symbols");
     EXPECT_EQ(name(dso("[uprobes]", "", DsoKind::kUprobes), 0), "[uprobes] ?stripped");
 
+    const auto made = std::make_shared<const collector::Dso>(collector::Dso{.kind = DsoKind::kKernelCode,
+                                                                            .path = "[bpf]",
+                                                                            .build_id = {},
+                                                                            .function = "bpf_prog_1_x",
+                                                                            .start = 0x1100,
+                                                                            .size = 0x40});
+    EXPECT_EQ(name(made, 0x1110), "[bpf] bpf_prog_1_x") << "as its record says, whatever kallsyms has there now";
+
     const auto vdso = dso("[vdso]", "", DsoKind::kVdso);
     bool clock_gettime = false;
     for (std::uint64_t offset = 0; offset < 0x2000; ++offset) {

@@ -20,7 +20,12 @@ CaptureFacts sample_facts() {
     facts.host.kernel_reference = "_stext";
     facts.host.kernel_config = {{"CONFIG_KASAN", "y"}, {"CONFIG_KCSAN", "n"}};
     facts.host.settings = {{"smt", "on"}};
-    facts.host.modules = {{"m", "[m]", 0xffffffffc0000000, 4096, {}}};
+    facts.host.modules = {{.name = "m",
+                           .path = "[m]",
+                           .start = 0xffffffffc0000000,
+                           .size = 4096,
+                           .build_id = {},
+                           .sections = {{".text", 0xffffffffc0000000}, {".text.unlikely", 0xffffffffc0000800}}}};
     facts.host.cpu_times = {{monotonic_from_ns(5), {{.cpu = CpuId{0}, .user = 100}, {.cpu = CpuId{3}, .idle = 200}}}};
     facts.events = {{"cpu-clock", EventRole::kSampling, cpu_clock_attr()},
                     {"dummy:HG", EventRole::kSideBand, side_band_attr()}};

@@ -185,6 +185,45 @@ TEST(CaptureWriter, HostFactsComeBackAsTheyWere) {
     EXPECT_EQ(read.cpu_times[2].cpus[0].user, 1005U);
 }
 
+TEST(CaptureWriter, ModulesThatAreLoadedLaterAreFactsAndMappings) {
+    CaptureStream stream({.slices = 2});
+    auto [file, writer] = open_writer(stream, {});
+    WritingSink sink(*writer, stream.events());
+    stream.play(sink);
+    const KernelModule late{.name = "late",
+                            .path = "/lib/modules/6.1/extra/late.ko",
+                            .start = 0xffffffffc0900000,
+                            .size = 0x4000,
+                            .build_id = {},
+                            .sections = {{".text", 0xffffffffc0900000}}};
+    Cut cut;
+    cut.time = sink.kept.cuts.back().time + std::chrono::seconds(1);
+    cut.modules = {late};
+    writer->cut(cut);
+    cut.time += std::chrono::seconds(1);
+    cut.modules = {late};  // found again: said once
+    cut.last = true;
+    writer->cut(cut);
+    ASSERT_TRUE(writer->finish().has_value());
+    const auto back = read_back(file->bytes);
+    auto expected = stream.host().modules;
+    expected.push_back(late);
+    EXPECT_EQ(back.reader->host().modules, expected);
+    const auto layout = RecordLayout::of(side_band_attr());
+    std::size_t mappings = 0;
+    for (const Kept& kept : back.sink->records) {
+        if (type_of(kept) != kRecordMmap2 && type_of(kept) != kRecordMmap) continue;
+        const auto record = decode_record(kept.bytes, layout);
+        ASSERT_TRUE(record);
+        const auto& mmap = std::get<MmapRecord>(*record);
+        if (mmap.path != late.path) continue;
+        ++mappings;
+        EXPECT_EQ(mmap.start, late.start);
+        EXPECT_EQ(mmap.pid, Pid{-1});
+    }
+    EXPECT_GE(mappings, 1U);
+}
+
 TEST(CaptureWriter, BuildIdsOfKernelModulesAndFilesAreListed) {
     CaptureStream stream;
     auto [file, writer] = open_writer(stream, {});

@@ -135,6 +135,48 @@ TEST_F(Machine, ModulesHaveTheirFilesAndBuildIds) {
     EXPECT_TRUE(facts.modules[1].build_id.empty());
 }
 
+TEST_F(Machine, ModulesSayWhereEachSectionOfTheirCodeLies) {
+    const std::string sections = "sys/module/ext4/sections/";
+    folder_.write("proc/modules",
+                  "ext4 778240 1 - Live 0xffffffffc0300000\n"
+                  "hidden 4096 0 - Live 0xffffffffc0700000\n");
+    folder_.write(sections + ".text", "0xffffffffc0300000\n");
+    folder_.write(sections + ".text.unlikely", "0xffffffffc0390000\n");
+    folder_.write(sections + ".noinstr.text", "0xffffffffc0380000\n");
+    folder_.write(sections + ".init.text", "0xffffffffc0100000\n");  // freed, may be another module's by now
+    folder_.write(sections + ".data", "0xffffffffc0400000\n");
+    folder_.write("sys/module/hidden/sections/.text", "0xffffffffc0700000\n");
+    folder_.write("sys/module/hidden/sections/.text.unlikely", "0x0000000000000000\n");
+    const auto modules = read().modules;
+    ASSERT_EQ(modules.size(), 2U);
+    EXPECT_EQ(modules[0].sections, (std::vector<ModuleSection>{{".text", 0xffffffffc0300000},
+                                                               {".noinstr.text", 0xffffffffc0380000},
+                                                               {".text.unlikely", 0xffffffffc0390000}}));
+    EXPECT_THAT(modules[1].sections, IsEmpty()) << "all or nothing";
+}
+
+TEST_F(Machine, ModulesThatComeAreNews) {
+    const std::string root = folder_.path().string();
+    folder_.write("proc/modules", "ext4 778240 1 - Live 0xffffffffc0300000\n");
+    ModuleWatch watch(root, "6.1");
+    EXPECT_THAT(watch.news(), IsEmpty());
+    folder_.write("proc/modules",
+                  "ext4 778240 2 loop, Live 0xffffffffc0300000\n"
+                  "loop 32768 0 - Loading 0xffffffffc0500000\n");
+    auto news = watch.news();
+    ASSERT_EQ(news.size(), 1U);
+    EXPECT_EQ(news[0].name, "loop");
+    EXPECT_THAT(watch.news(), IsEmpty());
+    folder_.write("proc/modules", "ext4 778240 2 loop, Live 0xffffffffc0300000\n");
+    EXPECT_THAT(watch.news(), IsEmpty());
+    folder_.write("proc/modules",
+                  "ext4 778240 2 loop, Live 0xffffffffc0300000\n"
+                  "loop 32768 0 - Live 0xffffffffc0600000\n");
+    news = watch.news();
+    ASSERT_EQ(news.size(), 1U);
+    EXPECT_EQ(news[0].start, 0xffffffffc0600000) << "loaded again, elsewhere";
+}
+
 TEST_F(Machine, VulnerabilitiesAreSortedByName) {
     folder_.write("sys/devices/system/cpu/vulnerabilities/spectre_v2", "Mitigation: Retpolines\n");
     folder_.write("sys/devices/system/cpu/vulnerabilities/l1tf", "Not affected\n");

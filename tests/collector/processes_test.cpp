@@ -335,6 +335,42 @@ TEST_F(Processes, KernelMappingsAreNotOfAProcess) {
     EXPECT_EQ(table_.kernel()->path, "[kernel.kallsyms]");
 }
 
+KsymbolRecord ksymbol(std::uint64_t address, std::string_view name, std::uint16_t type = 1) {
+    return {.sample = {}, .address = address, .length = 0x100, .type = type, .unregister = false, .name = name};
+}
+
+TEST_F(Processes, CodeThatTheKernelMakesIsKnownWhileItIsThere) {
+    constexpr std::uint64_t kPlace = 0xffffffffc0200000;
+    const auto function_at = [&](std::uint64_t address) {
+        const DsoRef& dso = table_.kernel_space().dso_at(address);
+        return dso->path + ' ' + dso->function;
+    };
+    table_.apply(ksymbol(kPlace, "bpf_prog_1_first"));
+    EXPECT_EQ(function_at(kPlace), "[bpf] bpf_prog_1_first");
+    EXPECT_EQ(function_at(kPlace + 0xff), "[bpf] bpf_prog_1_first");
+    EXPECT_EQ(function_at(kPlace + 0x100), "[kernel.kallsyms] ");
+    const DsoRef first = table_.kernel_space().dso_at(kPlace);
+    EXPECT_EQ(first->kind, DsoKind::kKernelCode);
+    EXPECT_EQ(first->start, kPlace);
+    EXPECT_EQ(first->size, 0x100U);
+
+    const auto version = table_.kernel_space().version;
+    auto gone = ksymbol(kPlace, "bpf_prog_1_first");
+    gone.unregister = true;
+    table_.apply(gone);
+    EXPECT_NE(table_.kernel_space().version, version);
+    EXPECT_EQ(function_at(kPlace), "[kernel.kallsyms] ");
+    table_.apply(ksymbol(kPlace + 0x80, "bpf_prog_2_second"));
+    EXPECT_EQ(function_at(kPlace + 0x80), "[bpf] bpf_prog_2_second");
+    EXPECT_EQ(first->function, "bpf_prog_1_first") << "samples of before keep their name";
+
+    constexpr std::uint16_t kOutOfLine = 2;
+    table_.apply(ksymbol(kPlace + 0x1000, "ftrace_trampoline", kOutOfLine));
+    table_.apply(ksymbol(kPlace + 0x2000, "kprobe_optinsn_page", kOutOfLine));
+    EXPECT_EQ(function_at(kPlace + 0x1000), "[ftrace] ftrace_trampoline");
+    EXPECT_EQ(function_at(kPlace + 0x2010), "[kprobes] kprobe_optinsn_page");
+}
+
 TEST_F(Processes, OnlyCodeIsMapped) {
     map(10, 0x1000, 0x3000, "/bin/x");
     MmapRecord data = mapping(10, 0x2000, 0x1000, "/bin/x");
@@ -555,6 +591,7 @@ protected:
                      .max_threads = 32,
                      .max_mappings_per_process = 8,
                      .max_cgroups = 16,
+                     .max_kernel_code = 16,
                      .max_dsos = 32}) {}
 };
 
@@ -613,6 +650,16 @@ TEST_F(BoundedProcesses, CgroupsInUseOutliveTheOthers) {
     EXPECT_EQ(table_.cgroup_path(CgroupId{499}), "/499");
     EXPECT_EQ(table_.cgroup_path(CgroupId{2}), "");
     EXPECT_GT(table_.dropped(), 400U);
+}
+
+TEST_F(BoundedProcesses, MoreKernelCodeThanTheLimitIsDroppedAndCounted) {
+    for (std::uint64_t i = 0; i < 500; ++i) {
+        table_.apply(KsymbolRecord{.sample = {}, .address = i * 0x1000, .length = 64, .type = 1, .name = "bpf_prog"});
+    }
+    EXPECT_EQ(table_.kernel_space().made.mappings().size(), 16U);
+    EXPECT_EQ(table_.dropped(), 484U);
+    // A length that runs over the top ends there.
+    table_.apply(KsymbolRecord{.sample = {}, .address = ~std::uint64_t{0} - 5, .length = 64, .type = 1, .name = "x"});
 }
 
 }  // namespace

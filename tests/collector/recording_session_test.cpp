@@ -145,6 +145,34 @@ TEST_F(RecordingSessionTest, ASliceFromItsBaselineToItsCut) {
     EXPECT_EQ(session->counters().samples, 5U);
 }
 
+TEST_F(RecordingSessionTest, CodeThatTheKernelHadMadeIsToldFirst) {
+    proc.write("kallsyms", "ffffffff81000000 T _text\nffffffffc0200000 t bpf_prog_1_a\t[bpf]\n");
+    struct Listener final : RecordSink {
+        void on_record(const OrderedRecord& record) override {
+            if (const auto* symbol = std::get_if<KsymbolRecord>(&record.record)) names.emplace_back(symbol->name);
+        }
+        void on_cut(const Cut&) override {}
+        std::vector<std::string> names;
+    } listener;
+    open_and_start();
+    clock.advance(50ms);
+    ASSERT_TRUE(session->pump(listener));
+    EXPECT_EQ(listener.names, std::vector<std::string>{"bpf_prog_1_a"});
+}
+
+TEST_F(RecordingSessionTest, ModulesThatCameAreToldWithTheCut) {
+    open_and_start();
+    kernel.loaded = {{.name = "loop", .path = "[loop]", .start = 0xffffffffc0500000, .size = 4096, .build_id = {}}};
+    pump_at(1000ms);
+    pump_at(1021ms);
+    pump_at(2000ms);
+    pump_at(2021ms);
+    ASSERT_EQ(heard.cuts.size(), 2U);
+    ASSERT_EQ(heard.cuts[0].modules.size(), 1U);
+    EXPECT_EQ(heard.cuts[0].modules[0].name, "loop");
+    EXPECT_TRUE(heard.cuts[1].modules.empty());
+}
+
 TEST_F(RecordingSessionTest, CountersAreReadOncePerCut) {
     open_and_start();
     kernel.ring(0, false)->value = 5;

@@ -34,7 +34,7 @@ using Counts = std::map<std::string, Count>;
 class AddressNames final : public Symbolizer {
 public:
     Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override {
-        const bool kernel = dso->kind == collector::DsoKind::kKernel;
+        const bool kernel = dso->kind == collector::DsoKind::kKernel || dso->kind == collector::DsoKind::kKernelCode;
         const auto [name, added] =
             names_.try_emplace({kernel, offset}, fmt::format("[{}] {:#018x}", kernel ? 'k' : '.', offset));
         return {.name = name->second, .dso = dso->path, .start = offset, .size = 1};

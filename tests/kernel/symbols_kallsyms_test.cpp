@@ -7,10 +7,10 @@
 #include <set>
 #include <string>
 
-#include "analyzer/symbols/kallsyms.hpp"
 #include "analyzer/symbols/kernel_symbols.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "collector/kallsyms.hpp"
 #include "tests/support/client.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -23,7 +23,8 @@ constexpr const char* kPerf = "/usr/bin/perf";
 std::multimap<std::uint64_t, std::string> all_names() {
     std::multimap<std::uint64_t, std::string> names;
     const auto text = read_file("/proc/kallsyms", 1U << 30);
-    KallsymsStream stream([&](const KallsymsLine& line) { names.emplace(line.address, line.name); });
+    collector::KallsymsStream stream(
+        [&](const collector::KallsymsLine& line) { names.emplace(line.address, line.name); });
     if (text) stream.feed(*text);
     return names;
 }

@@ -61,6 +61,7 @@ public:
     std::vector<CpuId> online{CpuId{0}, CpuId{1}};
     bool file_limit_rises = false;
     int enable_error = 0;
+    std::vector<collector::KernelModule> loaded;  // since the last question
 
     // --- what happened
     std::vector<std::shared_ptr<Ring>> rings;  // in order of opening
@@ -78,6 +79,7 @@ public:
     Result<std::vector<CpuId>> online_cpus() override { return online; }
     std::vector<collector::CpuTimes> cpu_times() override;
     collector::HostFacts host_facts(const Clock&) override { return {}; }
+    std::vector<collector::KernelModule> new_modules() override { return std::exchange(loaded, {}); }
     std::size_t page_size() override { return 4096; }
     const std::string& proc_root() override { return proc_root_; }
 

@@ -15,8 +15,12 @@
 #include <optional>
 #include <string>
 
+#include <unordered_map>
+#include <unordered_set>
 #include "analyzer/symbols/child/elf_sections.hpp"
 #include "analyzer/symbols/child/plt_symbols.hpp"
+
+#include "base/section_names.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -29,6 +33,9 @@ struct Section {
     std::uint64_t address = 0;
     std::uint64_t size = 0;
     bool code = false;
+    // Of a module, where `address` is the runtime address; 0: not known.
+    std::uint64_t file_offset = 0;
+    std::string_view name{};
 };
 
 // What the symbols' names are views into.
@@ -65,16 +72,21 @@ public:
     bool read_header() {
         if (gelf_getehdr(elf_, &header_) == nullptr) return false;
         swapped_ = (header_.e_ident[EI_DATA] == ELFDATA2LSB) != (std::endian::native == std::endian::little);
+        if (limits_.sections) {
+            for (const auto& placed : *limits_.sections) placed_.emplace(placed.name, placed.address);
+            return header_.e_type == ET_REL;
+        }
         return header_.e_type == ET_EXEC || header_.e_type == ET_DYN;
     }
 
     void read_segments() {
+        if (limits_.sections) return;  // a module has none
         std::size_t count = 0;
         if (elf_getphdrnum(elf_, &count) != 0 || count < header_.e_phnum) return damaged();
         for (std::size_t i = 0; i < std::min(count, limits_.segments); ++i) {
             GElf_Phdr phdr;
             if (gelf_getphdr(elf_, static_cast<int>(i), &phdr) == nullptr) return damaged();
-            if (phdr.p_type == PT_NOTE && out_.build_id.empty()) read_notes(phdr);
+            if (phdr.p_type == PT_NOTE && out_.build_id.empty()) read_notes(phdr.p_offset, phdr.p_filesz);
             if (phdr.p_type != PT_LOAD) continue;
             if (limits_.link_addresses) {
                 if (phdr.p_memsz == 0) continue;
@@ -102,8 +114,10 @@ public:
             if (gelf_getshdr(scn, &shdr) == nullptr) return damaged();
             sections_.push_back(
                 {.address = shdr.sh_addr, .size = shdr.sh_size, .code = (shdr.sh_flags & SHF_EXECINSTR) != 0});
+            if (limits_.sections) place(scn, shdr);
         }
         if (sections_.size() < count) damaged();  // some headers could not be read
+        if (limits_.sections) add_placed_segments();
     }
 
     // `symtab`: how the functions of .symtab count.
@@ -138,10 +152,34 @@ public:
 private:
     void damaged() { out_.flags |= kTableDamaged; }
 
-    void read_notes(const GElf_Phdr& phdr) {
-        const auto size = std::min<std::uint64_t>(phdr.p_filesz, limits_.note_bytes);
+    // The section just put into sections_, of a module: does the loader's list have it?
+    void place(Elf_Scn* scn, const GElf_Shdr& shdr) {
+        if (shdr.sh_type == SHT_NOTE && out_.build_id.empty()) read_notes(shdr.sh_offset, shdr.sh_size);
+        Section& section = sections_.back();
+        section.address = 0;
+        std::size_t names = 0;
+        const char* name = elf_getshdrstrndx(elf_, &names) == 0 ? elf_strptr(elf_, names, shdr.sh_name) : nullptr;
+        const bool in_file = shdr.sh_type == SHT_PROGBITS && (shdr.sh_flags & SHF_ALLOC) != 0;
+        if (!section.code || name == nullptr || !in_file || elf_ndxscn(scn) != sections_.size() - 1) return;
+        if (is_section_of_one_function(name)) ++out_.split_sections;
+        if (!named_.insert(name).second) return (void)ambiguous_.insert(name);
+        if (const auto placed = placed_.find(name); placed != placed_.end()) section.address = placed->second;
+        section.file_offset = shdr.sh_offset;
+        section.name = name;
+    }
+
+    void add_placed_segments() {
+        for (Section& section : sections_) {
+            if (ambiguous_.contains(section.name)) section.address = 0;
+            if (section.address == 0 || out_.segments.size() == kMaxModuleSections) continue;
+            out_.segments.push_back({.offset = section.address, .address = section.file_offset, .size = section.size});
+        }
+    }
+
+    void read_notes(std::uint64_t offset, std::uint64_t all) {
+        const auto size = std::min<std::uint64_t>(all, limits_.note_bytes);
         std::vector<std::byte> notes(static_cast<std::size_t>(size));
-        if (!read_exactly(fd_, phdr.p_offset, notes.data(), notes.size())) return damaged();
+        if (!read_exactly(fd_, offset, notes.data(), notes.size())) return damaged();
         out_.build_id = build_id_from_notes(notes, swapped_ ? Endian::kSwapped : Endian::kNative);
     }
 
@@ -198,6 +236,8 @@ private:
         name = name.substr(0, name.find('\0'));
         // "$x", "$t", "$d": marks of the ARM and RISC-V assemblers.
         if (name.empty() || (!function && name.front() == '$')) return;
+        note_bounds(name, sym.st_value);
+        if (limits_.sections) return add_of_module(sym, name, function);
 
         auto value = sym.st_value;
         if (header_.e_machine == EM_ARM && function) value &= ~std::uint64_t{1};  // Thumb
@@ -222,6 +262,33 @@ private:
         out_.functions.push_back(symbol);
     }
 
+    // A kernel image's own marks; in other files these names mean nothing to anybody.
+    void note_bounds(std::string_view name, std::uint64_t value) {
+        if (name == "_text") out_.bounds.text = value;
+        if (name == "_stext") out_.bounds.stext = value;
+        if (name == "_etext") out_.bounds.etext = value;
+    }
+
+    void add_of_module(const GElf_Sym& sym, std::string_view name, bool function) {
+        if (sym.st_shndx >= SHN_LORESERVE || sym.st_shndx >= sections_.size()) return;
+        const Section& section = sections_[sym.st_shndx];
+        if (!section.code || section.address == 0 || sym.st_value >= section.size) return;
+        FunctionSymbol symbol;
+        symbol.start = section.address + sym.st_value;
+        symbol.limit = section.address + section.size;
+        if (symbol.start < section.address || symbol.limit < symbol.start) return;
+        symbol.size = std::min(sym.st_size, symbol.limit - symbol.start);
+        // Code in the padding before a function (call thunks) is the function's, as with kallsyms.
+        for (const std::string_view padding : {"__pfx_", "__cfi_"}) {
+            if (name.starts_with(padding)) name.remove_prefix(padding.size());
+        }
+        symbol.name = name;
+        symbol.weak = GELF_ST_BIND(sym.st_info) == STB_WEAK;
+        symbol.global = GELF_ST_BIND(sym.st_info) == STB_GLOBAL;
+        symbol.label = !function;
+        out_.functions.push_back(symbol);
+    }
+
     [[nodiscard]] const ElfSegment* segment_of(std::uint64_t address) const {
         const auto holds = [&](const ElfSegment& s) { return address >= s.address && address - s.address < s.size; };
         const auto found = std::ranges::find_if(out_.segments, holds);
@@ -234,6 +301,9 @@ private:
     ElfSymbols& out_;
     GElf_Ehdr header_{};
     std::vector<Section> sections_;
+    std::unordered_map<std::string_view, std::uint64_t> placed_;
+    std::unordered_set<std::string_view> named_;  // of a module: names of its sections of code
+    std::unordered_set<std::string_view> ambiguous_;
     bool swapped_ = false;
 };
 
@@ -275,8 +345,10 @@ ElfSymbols read_elf_symbols(int fd, const ElfLimits& limits) {
     reader.read_section_headers();
     reader.read_symbol_tables(kTableSymtab);
     reader.read_debug_link();
-    if ((out.flags & kTableSymtab) == 0) read_embedded(reader, limits, *keeper, out);
-    if (!limits.link_addresses) add_plt_symbols(keeper->elf.get(), reader.header(), limits, out, keeper->made_names);
+    const bool module = limits.sections.has_value();  // relocatable: it has neither of these
+    if (!module && (out.flags & kTableSymtab) == 0) read_embedded(reader, limits, *keeper, out);
+    if (!module && !limits.link_addresses)
+        add_plt_symbols(keeper->elf.get(), reader.header(), limits, out, keeper->made_names);
     if (!out.functions.empty())
         out.state = FileState::kFunctions;
     else if ((out.flags & kTableDamaged) == 0)

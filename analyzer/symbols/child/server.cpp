@@ -2,6 +2,8 @@
 #include "analyzer/symbols/child/server.hpp"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,9 +11,12 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "analyzer/symbols/child/elf_symbols.hpp"
 #include "analyzer/symbols/child/gnu_sections.hpp"
+#include "analyzer/symbols/child/inflate.hpp"
 #include "analyzer/symbols/child/line_tables.hpp"
 #include "analyzer/symbols/child/sandbox.hpp"
 #include "analyzer/symbols/child/table_writer.hpp"
@@ -54,6 +59,19 @@ Result<std::optional<Job>> receive(int socket) {
     return Job{.request = *request, .file = UniqueFd(fds[0]), .table = UniqueFd(fds[1])};
 }
 
+// What the caller wrote at the head of the answer's memfd.
+Result<std::vector<PlacedSection>> sections_in(int question) {
+    const auto malformed = [] { return fail(ErrorCode::kInvalid, "malformed question"); };
+    struct stat status{};
+    if (::fstat(question, &status) != 0) return fail_errno(errno, "fstat");
+    if (status.st_size < 0 || static_cast<std::uint64_t>(status.st_size) > kMaxModuleQuestion) return malformed();
+    std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
+    if (::pread(question, bytes.data(), bytes.size(), 0) != status.st_size) return malformed();
+    auto sections = decode_sections(bytes);
+    if (!sections) return malformed();
+    return std::move(*sections);
+}
+
 Result<void> answer(const Job& job) {
     ElfLimits limits;
     switch (job.request.kind) {
@@ -65,6 +83,13 @@ Result<void> answer(const Job& job) {
             if (debug_link_crc(job.file.get()) != job.request.crc) return fail(ErrorCode::kNotFound, "another file");
             [[fallthrough]];
         case RequestKind::kDebugFile: limits.link_addresses = true; break;
+        case RequestKind::kInflate:
+            return answer_inflated(job.table.get(), job.file.get(), job.request.max_table_bytes);
+        case RequestKind::kModule:
+            auto sections = sections_in(job.table.get());
+            if (!sections) return fail(std::move(sections.error()));
+            limits.sections = std::move(*sections);
+            break;
     }
     limits.section_bytes = std::max<std::uint64_t>(job.request.max_table_bytes, 64U << 20);
     return write_table(job.table.get(), read_elf_symbols(job.file.get(), limits), job.request.max_table_bytes);

@@ -24,6 +24,10 @@ void write_header(ByteWriter& writer, const ElfSymbols& symbols, std::size_t fun
     writer.u32(static_cast<std::uint32_t>(symbols.segments.size()));
     writer.u32(static_cast<std::uint32_t>(functions));
     writer.u64(names_size);
+    writer.u64(symbols.bounds.text);
+    writer.u64(symbols.bounds.stext);
+    writer.u64(symbols.bounds.etext);
+    writer.u64(symbols.split_sections);
     writer.u8(static_cast<std::uint8_t>(id.size()));
     writer.bytes(id);
     writer.zeros(BuildId::kMaxSize - id.size());

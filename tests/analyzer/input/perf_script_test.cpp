@@ -113,6 +113,17 @@ TEST(PerfScript, AFrameOfNoSampleBehindOneOnAHeadersLine) {
     EXPECT_EQ(folds_of(profile), (Folds{{"app;main", 2}}));
 }
 
+TEST(PerfScript, InlinedFramesOfModulesAreCounted) {
+    const auto profile = read(
+        "a 1 1.000000: 1 cycles: \n"
+        "\tffffffffc0401000 inner (inlined)\n"
+        "\tffffffffc0401000 middle (inlined)\n"
+        "\tffffffffc0401000 outer+0x4 ([nfsd])\n"
+        "\tffffffff81401000 small (inlined)\n"
+        "\tffffffff81401000 vfs_read+0x4 ([kernel.kallsyms])\n");
+    EXPECT_EQ(profile.host.settings, (std::vector<std::pair<std::string, std::string>>{{"module_inlines.nfsd", "2"}}));
+}
+
 TEST(PerfScript, InlinedFramesBelongToTheBinaryTheyAreIn) {
     const auto profile = read(
         "a 1 1.000000: 1 cycles: \n"

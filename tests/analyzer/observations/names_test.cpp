@@ -84,6 +84,33 @@ TEST(ModuleSymbols, OfALayoutNobodyRecordedAreUnverified) {
     EXPECT_FALSE(p.fires("module_symbols_unverified")) << "the layout is known, and ordinary";
 }
 
+TEST(ModuleSymbols, CodeBehindEverySymbolIsAGap) {
+    ObservedProfile p;
+    const auto gap = [](std::string dso) {
+        return TestFrame{"[unknown]", std::move(dso), true, UnknownReason::kOutsideSymbols};
+    };
+    p.rest(800).stack({gap("[kernel.kallsyms]")}, 100);
+    EXPECT_FALSE(p.fires("module_symbol_gaps"));
+    p.stack({gap("[nfsd]")}, 80).stack({gap("/lib/modules/6.1/ext4.ko")}, 20);
+    const auto found = p.find("module_symbol_gaps");
+    EXPECT_EQ(found.severity, Severity::kNotice);
+    EXPECT_THAT(found.evidence, HasSubstr("nfsd (8.0 %)"));
+    EXPECT_THAT(found.evidence, HasSubstr("ext4 (2.0 %)"));
+    EXPECT_NEAR(figure(found, "share"), 0.1, 1e-9);
+    EXPECT_EQ(figure(found, "samples", "nfsd"), 80);
+}
+
+TEST(ModuleSymbols, InlinedCallsOfModulesAreAtRisk) {
+    ObservedProfile p;
+    p.rest(800).stack({{"inlined", "[nfsd]"}, {"nfsd_dispatch", "[nfsd]"}}, 200);
+    EXPECT_FALSE(p.fires("module_inlines_at_risk"));
+    p.setting("module_inlines.nfsd", "200");
+    const auto found = p.find("module_inlines_at_risk");
+    EXPECT_EQ(found.severity, Severity::kInfo);
+    EXPECT_EQ(figure(found, "inlined_frames"), 200);
+    EXPECT_THAT(found.evidence, HasSubstr("nfsd (200)"));
+}
+
 TEST(ModuleSymbols, TheKernelItselfAndUserFilesAreNoModules) {
     ObservedProfile p;
     p.stack({{"vfs_read", "[kernel.kallsyms]"}}, 300)

@@ -54,7 +54,7 @@ protected:
         const auto layout = collector::RecordLayout::of(attr);
         bytes = test::record_bytes(layout, fields);
         record = collector::decode_record(bytes, layout);
-        return resolver.resolve(std::get<collector::SampleRecord>(*record), process, kernel, max_stack);
+        return resolver.resolve(std::get<collector::SampleRecord>(*record), process, space, max_stack);
     }
     // Innermost first, as it is said.
     std::vector<Frame> frames(const Chain& chain) {
@@ -69,6 +69,7 @@ protected:
     static std::uint64_t kernel_function(std::string_view name) { return SyntheticCode::kernel_address(name) + 0x20; }
 
     DsoRef kernel = dso(1, "[kernel.kallsyms]", DsoKind::kKernel);
+    collector::KernelSpace space{.image = kernel, .made = {}};
     DsoRef program = dso(2, "/bin/program");
     DsoRef library = dso(3, "/lib/library");
     Process process;
@@ -85,6 +86,25 @@ TEST_F(ChainResolverTest, OnlyTheFirstAddressOfAContextIsExact) {
     EXPECT_THAT(frames(chain), ElementsAre(in(kernel, kKernelHere), in(kernel, kKernelHere + 0x4f), in(program, 0x110),
                                            in(program, 0x11f), in(library, 0x2f)));
     EXPECT_EQ(chain.flags, kStackKernelLeaf);
+}
+
+TEST_F(ChainResolverTest, CodeThatTheKernelMadeIsADsoOfItsOwnWhileItIsThere) {
+    const DsoRef first = dso(4, "[bpf]", DsoKind::kKernelCode);
+    const DsoRef second = dso(5, "[bpf]", DsoKind::kKernelCode);
+    const std::vector<std::uint64_t> chain{K, kKernelHere + 0x10, kKernelHere + 0x1000};
+    const auto place = [&](const DsoRef& made) {
+        ++space.version;
+        space.made.map({.start = kKernelHere, .end = kKernelHere + 0x100, .page_offset = 0, .dso = made});
+    };
+    const auto leaf = [&] { return frames(resolve(chain, collector::kMiscKernel)).front(); };
+    EXPECT_EQ(leaf(), in(kernel, kKernelHere + 0x10));
+    place(first);
+    EXPECT_EQ(leaf(), in(first, kKernelHere + 0x10));
+    place(second);
+    EXPECT_EQ(leaf(), in(second, kKernelHere + 0x10));
+    ++space.version;
+    space.made.unmap(kKernelHere, kKernelHere + 0x100);
+    EXPECT_EQ(leaf(), in(kernel, kKernelHere + 0x10));
 }
 
 TEST_F(ChainResolverTest, AReturnAddressRightBehindAMappingBelongsToIt) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "analyzer/symbols/kallsyms.hpp"
+#include "collector/kallsyms.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace perfvigil::analyzer {
+#include "collector/kernel_code.hpp"
+
+namespace perfvigil::collector {
 namespace {
 
 TEST(KallsymsLine, OfEveryKind) {
@@ -81,5 +83,23 @@ TEST(SectionMarker, IsToldFromFunctions) {
     }
 }
 
+TEST(KernelCode, IsWhatTheKernelMadeWithItsLengthToTheNextSymbol) {
+    const auto pieces = parse_kernel_code(
+        "ffffffff81000000 T _text\n"
+        "ffffffffc0201000 t bpf_prog_2_b\t[bpf]\n"
+        "ffffffffc0200000 t bpf_prog_1_a\t[bpf]\n"
+        "ffffffffc0202000 t ftrace_trampoline\t[__builtin__ftrace]\n"
+        "ffffffffc0201800 t ext4_read\t[ext4]\n"
+        "ffffffffc0203000 t kprobe_insn_page\t[__builtin__kprobes]\n"
+        "0000000000000000 t bpf_prog_3_hidden\t[bpf]\n");
+    ASSERT_EQ(pieces.size(), 4U);
+    EXPECT_EQ(pieces[0].name, "bpf_prog_2_b");
+    EXPECT_EQ(pieces[0].length, 0x800U);
+    EXPECT_EQ(pieces[0].type, 1);
+    EXPECT_EQ(pieces[1].length, 0x1000U);
+    EXPECT_EQ(pieces[2].type, 2);
+    EXPECT_EQ(pieces[3].length, 256U << 10U) << "nothing lies behind it";
+}
+
 }  // namespace
-}  // namespace perfvigil::analyzer
+}  // namespace perfvigil::collector

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "analyzer/symbols/kallsyms.hpp"
+#include "collector/kallsyms.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 
-namespace perfvigil::analyzer {
+namespace perfvigil::collector {
 
 std::optional<KallsymsLine> parse_kallsyms_line(std::string_view line) {
     KallsymsLine parsed;
@@ -98,4 +98,4 @@ bool is_section_marker(std::string_view name) {
     return name.starts_with("__") && (name.ends_with("_text_start") || name.ends_with("_text_end"));
 }
 
-}  // namespace perfvigil::analyzer
+}  // namespace perfvigil::collector

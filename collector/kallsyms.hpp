@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace perfvigil::analyzer {
+namespace perfvigil::collector {
 
 struct KallsymsLine {
     std::uint64_t address = 0;
@@ -45,4 +45,4 @@ private:
 // architectures): "_text", "_etext", "__irqentry_text_start". Real functions like vmstat_start are none.
 [[nodiscard]] bool is_section_marker(std::string_view name);
 
-}  // namespace perfvigil::analyzer
+}  // namespace perfvigil::collector

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The virtual machine that the words of ./dev vm share: a Debian 12 with the kernel it ships, its headers and the test
+# modules of packaging/vm/module, booted with software emulation alone (a host without KVM, or another architecture).
+# To be sourced. Images are made once and kept in the cache folder; a machine writes into a throw-away copy.
+#
+#   vm_image                    makes $vm_dir/{root.img,vmlinuz,initrd.img} unless they are there
+#   vm_add PATH [IN]            puts a file or folder into what the guest finds below /pv
+#   vm_add_program PROGRAM...   puts programs into /pv/bin, with the libraries that the image lacks
+#   vm_run CHECK SECONDS OUT    boots, runs /pv/CHECK, unpacks what it left in /out into OUT; the console is OUT/console
+
+vm_root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+vm_arch=${vm_arch:-amd64}
+vm_memory=${vm_memory:-1024}
+vm_packages=(linux-image-amd64 linux-headers-amd64 make linux-perf busybox kmod procps xz-utils zstd e2fsprogs)
+
+vm_fail() {
+    echo "vm: $*" >&2
+    return 1
+}
+
+# What an image depends on, in its name: another recipe makes another image.
+vm_recipe() {
+    { printf '%s\n' "${vm_packages[@]}" && cat "$vm_root/make_image.sh" "$vm_root"/module/* "$vm_root/guest/init"; } | sha256sum | cut -c1-12
+}
+
+vm_image() {
+    local tool
+    for tool in mmdebstrap mke2fs qemu-system-x86_64; do
+        command -v "$tool" >/dev/null || [[ -x /sbin/$tool ]] || vm_fail "$tool is not installed (./dev deps vm)" || return 1
+    done
+    vm_dir=${XDG_CACHE_HOME:-$HOME/.cache}/perfvigil/vm/$vm_arch-$(vm_recipe)
+    [[ -s $vm_dir/root.img ]] && return
+    echo "vm: making $vm_dir (some minutes, once)"
+    bash "$vm_root/make_image.sh" "$vm_dir" "${vm_packages[@]}"
+}
+
+# The files for /pv are gathered in a folder of their own.
+vm_begin() {
+    vm_work=$(mktemp -d "${TMPDIR:-/tmp}/perfvigil-vm.XXXXXX")
+    mkdir -p "$vm_work/pv/bin" "$vm_work/pv/lib"
+}
+
+vm_end() {
+    [[ -z ${vm_work:-} ]] || rm -rf "$vm_work"
+}
+
+vm_add() {
+    local to=$vm_work/pv/${2:-}
+    mkdir -p "$to"
+    cp -a "$1" "$to/"
+}
+
+vm_add_program() {
+    local program library
+    for program in "$@"; do
+        cp "$program" "$vm_work/pv/bin/"
+        # The C library is the image's own; its version is that of the host's Debian.
+        while read -r library; do
+            [[ $library == */libc.so.6 || $library == */ld-linux* ]] || cp -Ln "$library" "$vm_work/pv/lib/"
+        done < <(ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }')
+    done
+}
+
+vm_run() {
+    local check=$1 seconds=$2 out=$3 status=0
+    mkdir -p "$out"
+    mke2fs -q -t ext4 -d "$vm_work/pv" -L pv "$vm_work/pv.img" 512M
+    truncate -s 512M "$vm_work/out.img"
+    # cpu max: the instructions that today's kernels and libraries ask for. No network card: nothing in here calls out.
+    timeout --kill-after=10 "$seconds" qemu-system-x86_64 -accel tcg -cpu max -m "$vm_memory" -smp 1 \
+        -nodefaults -no-reboot -nographic -serial "file:$out/console" -nic none \
+        -kernel "$vm_dir/vmlinuz" -initrd "$vm_dir/initrd.img" \
+        -append "root=/dev/vda rw console=ttyS0 init=/pv-init pv_check=$check quiet panic=-1 ${vm_cmdline:-}" \
+        -drive "file=$vm_dir/root.img,format=raw,if=virtio,snapshot=on" \
+        -drive "file=$vm_work/pv.img,format=raw,if=virtio,readonly=on" \
+        -drive "file=$vm_work/out.img,format=raw,if=virtio" </dev/null || status=$?
+    [[ $status -eq 0 ]] || vm_fail "the machine did not end by itself (status $status); its console: $out/console" || return 1
+    tar -xf "$vm_work/out.img" -C "$out" 2>/dev/null || vm_fail "the check left nothing; the console: $out/console" || return 1
+    status=$(cat "$out/status" 2>/dev/null || echo none)
+    [[ $status == 0 ]] || vm_fail "the check ended with status $status; the console: $out/console" || return 1
+}

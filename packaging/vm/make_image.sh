@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Makes one virtual machine's files (packaging/vm/image.sh). Needs root, or user namespaces that mmdebstrap may use.
+set -euo pipefail
+[[ $# -ge 2 ]] || { echo "usage: packaging/vm/make_image.sh DIR PACKAGE..." >&2; exit 2; }
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+to=$1
+shift
+packages=$(IFS=,; echo "$*")
+staged=$to.part
+rm -rf "$staged"
+mkdir -p "$staged"
+trap 'rm -rf "$staged"' EXIT
+
+# The initial file system holds what the root disk needs and nothing else: each byte of it is unpacked by an emulated CPU.
+# shellcheck disable=SC2016 # each hook is a script of its own, whose $1 is the new root
+mmdebstrap --quiet --variant=minbase --include="initramfs-tools,$packages" \
+    --setup-hook='mkdir -p "$1/etc/initramfs-tools/conf.d"' \
+    --customize-hook='printf "MODULES=list\nCOMPRESS=zstd\n" >"$1/etc/initramfs-tools/conf.d/vm"' \
+    --customize-hook='printf "%s\n" virtio_pci virtio_blk ext4 >"$1/etc/initramfs-tools/modules"' \
+    --customize-hook='chroot "$1" update-initramfs -u' \
+    --customize-hook="copy-in '$here/module' /root" \
+    --customize-hook='chroot "$1" sh -c "make -C /lib/modules/*/build M=/root/module modules"' \
+    --customize-hook='chroot "$1" sh -c "cd /lib/modules/* && mkdir extra && cp /root/module/*.ko extra && xz -k --check=crc32 extra/pv_split.ko && rm extra/pv_split.ko && depmod \$(basename \$(pwd))"' \
+    --customize-hook="upload '$here/guest/init' /pv-init" \
+    --customize-hook='chmod 755 "$1/pv-init" && mkdir -p "$1/pv" "$1/out"' \
+    bookworm "$staged/root"
+cp "$staged"/root/boot/vmlinuz-* "$staged/vmlinuz"
+cp "$staged"/root/boot/initrd.img-* "$staged/initrd.img"
+size=$(du -sm "$staged/root" | cut -f1)
+mke2fs -q -t ext4 -d "$staged/root" -L root "$staged/root.img" $((size * 5 / 4 + 256))M
+rm -rf "$staged/root"
+rm -rf "$to"
+mv "$staged" "$to"

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#define PV_MODULE pv_split
+#include "pv_work.h"

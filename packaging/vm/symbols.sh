@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Names of kernel modules, BPF programs and kernel code on a real Debian kernel, in a virtual machine: ./dev vm symbols.
+# Takes some minutes; with OUT given, what the machine left stays there.
+set -euo pipefail
+
+if [[ ${1:-} == --help || ${1:-} == -h ]]; then
+    echo "usage: packaging/vm/symbols.sh [BUILD [OUT]]"
+    exit 0
+fi
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=${1:-$here/../../build/release}
+# shellcheck source=packaging/vm/image.sh
+source "$here/image.sh"
+
+vm_image
+vm_begin
+trap vm_end EXIT
+out=${2:-$vm_work/out}
+vm_add "$here/guest/symbols"
+vm_add_program "$build/perfvigil" "$build/perfvigil-symbols" "$build/clients/bpf_spin"
+started=$SECONDS
+vm_run symbols "${vm_seconds:-1200}" "$out"
+echo "the machine ran for $((SECONDS - started)) s"
+python3 "$here/judge_symbols.py" "$out"
