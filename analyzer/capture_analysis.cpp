@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "analyzer/bundle/evidence_names.hpp"
+#include "analyzer/bundle/evidence_recorder.hpp"
+#include "analyzer/frame_expansion.hpp"
 #include "analyzer/jit_placements.hpp"
 #include "analyzer/source_line_names.hpp"
 #include "analyzer/symbols/sourced_files.hpp"
@@ -16,13 +19,9 @@ namespace {
 // front of it.
 class Sink final : public collector::RecordSink {
 public:
-    Sink(StreamAnalysis& analysis, CaptureNames& names, const collector::CaptureReader& reader, TextPokes& pokes)
-        : analysis_(analysis),
-          names_(names),
-          reader_(reader),
-          pokes_(pokes),
-          jit_(analysis, reader.events(),
-               [&names](const auto& marker) { return names.names().symbolizer().jit().dump_of(marker); }) {}
+    Sink(StreamAnalysis& analysis, NameSource& names, const collector::EventTable& events,
+         JitPlacements::DumpOf dump_of, TextPokes& pokes)
+        : analysis_(analysis), names_(names), pokes_(pokes), jit_(analysis, events, std::move(dump_of)) {}
 
     void on_record(const collector::OrderedRecord& record) override {
         if (!prepared_ && std::holds_alternative<collector::SampleRecord>(record.record)) prepare();
@@ -42,13 +41,11 @@ private:
     }
     void prepare() {
         prepared_ = true;
-        KernelNames& kernel = names_.names().symbolizer().kernel();
-        analysis_.set_kernel_text(KernelText(capture_text_ranges(reader_.host(), kernel)));
+        analysis_.set_kernel_text(KernelText(names_.kernel_text()));
     }
 
     StreamAnalysis& analysis_;
-    CaptureNames& names_;
-    const collector::CaptureReader& reader_;
+    NameSource& names_;
     TextPokes& pokes_;
     JitPlacements jit_;
     bool prepared_ = false;
@@ -99,16 +96,23 @@ Result<std::optional<SampleSpan>> sample_span(collector::CaptureReader& reader) 
 CaptureAnalysis::CaptureAnalysis(collector::CaptureReader& reader, const CaptureOptions& options, const Clock& clock)
     : reader_(reader),
       names_(clock, reader, options.symbols),
-      analysis_(reader.events(), names_, KernelText(), {}, nullptr),
-      unwinding_(std::make_unique<CaptureUnwinding>(names_, reader)),
-      by_line_(options.samples.by_line) {
-    analysis_.set_user_chains(unwinding_.get());
+      host_(names_, reader),
+      evidence_(options.evidence == nullptr ? nullptr : std::make_unique<EvidenceNames>(options.evidence)),
+      recorder_(options.keep_evidence ? std::make_unique<EvidenceRecorder>(answering()) : nullptr),
+      source_(recorder_ == nullptr ? &answering() : recorder_.get()),
+      analysis_(reader.events(), *source_, KernelText(), {}, nullptr),
+      unwinding_(evidence_ == nullptr ? std::make_unique<CaptureUnwinding>(names_, reader) : nullptr),
+      selection_(options.samples),
+      fine_(options.moment.count() > 0) {
+    if (unwinding_) analysis_.set_user_chains(unwinding_.get());
     if (options.split_hybrid) analysis_.split_hybrid();
     if (options.moment.count() > 0) analysis_.set_fine_moments(options.moment);
     if (!reader.host().cpu_times.empty()) analysis_.set_baseline_times(reader.host().cpu_times.front().cpus);
 }
 
 CaptureAnalysis::~CaptureAnalysis() = default;
+
+NameSource& CaptureAnalysis::answering() { return evidence_ == nullptr ? static_cast<NameSource&>(host_) : *evidence_; }
 
 Result<std::unique_ptr<CaptureAnalysis>> CaptureAnalysis::prepare(collector::CaptureReader& reader,
                                                                   const CaptureOptions& options, const Clock& clock) {
@@ -121,23 +125,34 @@ Result<std::unique_ptr<CaptureAnalysis>> CaptureAnalysis::prepare(collector::Cap
 }
 
 Result<Profile> CaptureAnalysis::finish(std::string id) {
-    Sink sink(analysis_, names_, reader_, pokes_);
+    const auto dump_of = [this](const collector::Dso& marker) {
+        return evidence_ == nullptr ? names_.names().symbolizer().jit().dump_of(marker) : nullptr;
+    };
+    Sink sink(analysis_, *source_, reader_.events(), dump_of, pokes_);
     if (auto finished = reader_.finish(sink); !finished) return fail(std::move(finished.error()));
-    HostSymbolizer& symbolizer = names_.names().symbolizer();
-    if (const auto& error = symbolizer.kernel().copy_error()) return fail(*error);
+    if (auto usable = source_->usable(); !usable) return fail(std::move(usable.error()));
     const auto codes = analysis_.take_codes();
     auto profile = analysis_.build(reader_.host(), std::move(id));
-    if (by_line_) name_source_lines(profile, codes, names_.names());
+    add_debug_information(profile, codes);
     const auto& warnings = reader_.warnings();
     profile.warnings.insert(profile.warnings.begin(), warnings.begin(), warnings.end());
     if (const auto& sentence = sink.refusal()) profile.warnings.push_back(*sentence);
-    for (auto& sentence : unwinding_->sentences()) profile.warnings.push_back(std::move(sentence));
-    for (auto& sentence : symbolizer.refusals()) profile.warnings.push_back(std::move(sentence));
-    if (ModuleSymbols* modules = symbolizer.kernel().modules()) {
-        if (auto sentence = modules->sentence(); !sentence.empty()) profile.notes.push_back(std::move(sentence));
+    if (unwinding_) {
+        for (auto& sentence : unwinding_->sentences()) profile.warnings.push_back(std::move(sentence));
     }
-    for (auto& degraded : symbolizer.degraded()) profile.degraded.push_back(std::move(degraded));
+    for (auto& sentence : source_->refusals()) profile.warnings.push_back(std::move(sentence));
+    for (auto& sentence : source_->notes()) profile.notes.push_back(std::move(sentence));
+    for (auto& degraded : source_->degraded()) profile.degraded.push_back(std::move(degraded));
     return profile;
+}
+
+// The lines and inlined calls that were asked for.
+void CaptureAnalysis::add_debug_information(Profile& profile, const std::vector<SampledCode>& codes) {
+    if (!selection_.by_line && !selection_.apart()) return;
+    auto found = source_->frames_of(codes);
+    if (selection_.by_line) name_source_lines(profile, found.frames);
+    if (selection_.apart()) expand_frames(profile, found.frames, selection_, fine_ ? 0 : kTopFunctions);
+    for (auto& sentence : found.sentences) profile.warnings.push_back(std::move(sentence));
 }
 
 Result<Profile> analyze_capture(collector::CaptureReader& reader, std::string id, const CaptureOptions& options,

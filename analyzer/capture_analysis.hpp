@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/bundle/evidence.hpp"
+#include "analyzer/host_name_source.hpp"
 #include "analyzer/profile.hpp"
 #include "analyzer/sample_selection.hpp"
 #include "analyzer/stream_analysis.hpp"
@@ -23,6 +25,8 @@ namespace perfvigil::analyzer {
 class CaptureUnwinding;
 // How often the kernel rewrote its instructions at an address (TEXT_POKE records).
 using TextPokes = std::map<std::uint64_t, std::uint64_t>;
+class EvidenceNames;
+class EvidenceRecorder;
 
 struct CaptureOptions {
     SampleSelection samples{};
@@ -34,6 +38,8 @@ struct CaptureOptions {
     // When the capture's first and last sample were taken, by reading it once more: for a range in percent of one whose
     // header does not say. Absent: it is opened by its name.
     std::function<Result<std::optional<SampleSpan>>()> first_pass{};
+    std::shared_ptr<const Evidence> evidence{};  // what the capture was bundled with: all names come from there
+    bool keep_evidence = false;                  // CaptureAnalysis::recorder
 };
 
 // By reading to the end; nullopt: no sample says when it was taken.
@@ -51,19 +57,31 @@ public:
     void each_slice(std::function<void(const Slice&)> visit) { analysis_.each_slice(std::move(visit)); }
     // Reads to the end. The error is the reader's: nothing in the file could be read.
     [[nodiscard]] Result<Profile> finish(std::string id);
+    // Of this host and of the given sources, whether they are asked or not.
     [[nodiscard]] CaptureNames& names() { return names_; }
     // Behind finish(); of the first places that changed, as many as there is room for.
     [[nodiscard]] const TextPokes& text_pokes() const { return pokes_; }
+    // What is asked.
+    [[nodiscard]] NameSource& source() { return *source_; }
+    [[nodiscard]] EvidenceNames* evidence() { return evidence_.get(); }     // null: there is none
+    [[nodiscard]] EvidenceRecorder* recorder() { return recorder_.get(); }  // null: none was wanted
 
 private:
     CaptureAnalysis(collector::CaptureReader& reader, const CaptureOptions& options, const Clock& clock);
+    [[nodiscard]] NameSource& answering();
+    void add_debug_information(Profile& profile, const std::vector<SampledCode>& codes);
 
     collector::CaptureReader& reader_;
     CaptureNames names_;
+    HostNameSource host_;
+    std::unique_ptr<EvidenceNames> evidence_;
+    std::unique_ptr<EvidenceRecorder> recorder_;
+    NameSource* source_;
     StreamAnalysis analysis_;
     std::unique_ptr<CaptureUnwinding> unwinding_;
-    bool by_line_ = false;
     TextPokes pokes_;
+    SampleSelection selection_;
+    bool fine_ = false;
 };
 
 [[nodiscard]] Result<Profile> analyze_capture(collector::CaptureReader& reader, std::string id,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "analyzer/bundle/evidence_names.hpp"
 #include "analyzer/symbols/elf_head.hpp"
 #include "analyzer/symbols/line_source.hpp"
 #include "analyzer/symbols/regular_file.hpp"
@@ -199,11 +200,16 @@ private:
 
 }  // namespace
 
+void find_code(FunctionCode& made, CaptureAnalysis& analysis, const collector::HostFacts& host,
+               const SymbolSources& sources, const Clock& clock) {
+    CodeFinder(analysis, host, sources, clock).find(made);
+}
+
 Result<FunctionCodes> function_codes(collector::CaptureReader& reader, const CodeRequest& request,
                                      const CaptureOptions& options, const Clock& clock) {
     auto analysis = CaptureAnalysis::prepare(reader, options, clock);
     if (!analysis) return fail(std::move(analysis.error()));
-    AddressCounts counts(reader.events().events(), (*analysis)->names(), request.symbol, request.dso, request.event);
+    AddressCounts counts(reader.events().events(), (*analysis)->source(), request.symbol, request.dso, request.event);
     (*analysis)->each_slice([&](const Slice& slice) { counts.add(slice); });
     auto profile = (*analysis)->finish(reader.name());
     if (!profile) return fail(std::move(profile.error()));
@@ -211,11 +217,14 @@ Result<FunctionCodes> function_codes(collector::CaptureReader& reader, const Cod
     FunctionCodes found;
     found.event = counts.event();
     found.profile = std::move(*profile);
-    CodeFinder finder(**analysis, reader.host(), options.symbols, clock);
     for (auto& function : counts.functions()) {
         FunctionCode made;
         made.function = std::move(function);
-        finder.find(made);
+        if (auto* evidence = (*analysis)->evidence()) {
+            evidence->find_code(made);
+        } else {
+            find_code(made, **analysis, reader.host(), options.symbols, clock);
+        }
         found.functions.push_back(std::move(made));
     }
     return found;

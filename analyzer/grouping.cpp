@@ -8,6 +8,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include "analyzer/function_label.hpp"
 #include "analyzer/slice/hash_index.hpp"
 #include "base/text.hpp"
 
@@ -48,7 +49,7 @@ public:
         if (function.reason != UnknownReason::kNone) {
             return text("[unknown: " + std::string(reason_name(function.reason)) + "]");
         }
-        return text(function.name);
+        return text(function_label(function));
     }
 
     [[nodiscard]] std::string name(GroupKey key, std::uint64_t value) const {

@@ -46,6 +46,11 @@ struct ProfileFunction {
     UnknownReason reason = UnknownReason::kNone;
     // The symbols that are counted under this name and differ from it, as they came in: "f.isra.0", "f.cold".
     std::vector<std::string> variants{};
+    // Only where a file's analysis was asked for them (SampleSelection); windows never are, and the store does not keep
+    // them.
+    bool inlined = false;    // compiled into its caller, which is the next function of the stack
+    std::string file{};      // where in the sources the function is left or sampled: a function of several lines is
+    std::uint32_t line = 0;  // several functions then; 0: unknown
 
     friend bool operator==(const ProfileFunction&, const ProfileFunction&) = default;
 };

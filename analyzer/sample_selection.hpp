@@ -40,9 +40,14 @@ struct SampleSelection {
     bool by_tid = false;
     bool by_cpu = false;
     bool by_line = false;  // of the source, of the sampled instruction: ProfileContext::source_line
+    // Whether stacks show the calls that were inlined, and each function's source line: ProfileFunction.
+    bool inlined = false;
+    bool lines = false;
 
     [[nodiscard]] bool selects() const { return time || !cpus.empty() || !pids.empty() || !tids.empty(); }
-    [[nodiscard]] bool tells_apart() const { return by_pid || by_tid || by_cpu || by_line; }
+    [[nodiscard]] bool tells_apart() const { return by_pid || by_tid || by_cpu || by_line || apart(); }
+    // Functions stay apart by address while the profile grows.
+    [[nodiscard]] bool apart() const { return inlined || lines; }
     // As on the command line, for Profile::filter: "--time 10s..20s --cpu 0,1 --pid 7"; empty where nothing is
     // selected.
     [[nodiscard]] std::string text() const;

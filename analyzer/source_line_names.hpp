@@ -5,13 +5,12 @@
 #include <vector>
 
 #include "analyzer/profile.hpp"
-#include "analyzer/sampled_codes.hpp"
-#include "analyzer/symbols/host_names.hpp"
+#include "analyzer/symbols/inlined_frames.hpp"
 
 namespace perfvigil::analyzer {
 
-// While a profile grows, ProfileContext::source_line is a position in `codes`; here it becomes "file.c:12", or says
-// that there is none.
-void name_source_lines(Profile& profile, const std::vector<SampledCode>& codes, HostNames& names);
+// While a profile grows, ProfileContext::source_line is a position in the sampled codes; here it becomes "file.c:12",
+// or says that there is none. `frames`: CodeFrames::frames of those codes.
+void name_source_lines(Profile& profile, const std::vector<std::vector<InlinedFrame>>& frames);
 
 }  // namespace perfvigil::analyzer

@@ -58,7 +58,7 @@ public:
         slices_.code_placed(pid);
     }
 
-    // With SampleSelection::by_line, before build(): ProfileBuilder::take_codes.
+    // Before build(): ProfileBuilder::take_codes.
     [[nodiscard]] std::vector<SampledCode> take_codes() { return profile_.take_codes(); }
 
     // After the last cut.

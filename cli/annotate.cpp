@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "analyzer/annotation.hpp"
+#include "analyzer/bundle/open_capture.hpp"
 #include "analyzer/function_code.hpp"
 #include "analyzer/observation_warnings.hpp"
 #include "base/text.hpp"
@@ -14,7 +15,6 @@
 #include "cli/commands.hpp"
 #include "cli/disassembly.hpp"
 #include "cli/selection_arguments.hpp"
-#include "collector/capture_reader.hpp"
 
 namespace perfvigil::cli {
 namespace {
@@ -61,11 +61,14 @@ std::string nearest(const analyzer::Profile& profile, const std::string& event, 
 }
 
 int run_annotate(AnnotateOptions& options) {
-    auto reader = collector::CaptureReader::open(options.file);
-    if (!reader) return complain(reader.error());
-    const analyzer::CaptureOptions capture{
-        .samples = options.load.samples, .symbols = options.load.symbols, .split_hybrid = options.load.split_hybrid};
-    auto found = analyzer::function_codes(**reader, options.request, capture, system_clock());
+    auto opened = analyzer::open_capture(options.file);
+    if (!opened) return complain(opened.error());
+    for (const auto& warning : opened->warnings) fmt::print(stderr, "perfvigil: {}\n", escape(warning));
+    const analyzer::CaptureOptions capture{.samples = options.load.samples,
+                                           .symbols = options.load.symbols,
+                                           .split_hybrid = options.load.split_hybrid,
+                                           .evidence = opened->evidence};
+    auto found = analyzer::function_codes(*opened->reader, options.request, capture, system_clock());
     if (!found) return complain(found.error());
     for (const auto& warning : warnings_of(found->profile)) fmt::print(stderr, "perfvigil: {}\n", escape(warning));
     if (found->functions.empty()) {

@@ -32,6 +32,7 @@ void add_export(CLI::App& app, int& exit_code);
 void add_annotate(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_kallsyms(CLI::App& app, int& exit_code);
+void add_bundle(CLI::App& app, int& exit_code);
 
 // "perfvigil: <message>" on stderr; returns `code`.
 int complain(const Error& error, int code = kFailed);

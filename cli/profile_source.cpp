@@ -22,15 +22,21 @@ bool is_window(const std::string& source) {
 }
 
 Result<analyzer::Profile> window_from(const std::string& id, const std::string& socket) {
-    if (!is_window(id)) return fail(ErrorCode::kInvalid, id + ": neither a file nor the id of a window");
-    const auto reply = get(socket, fmt::format("{}/{}/{}", protocol::kWindows, id, protocol::kProfile));
-    if (!reply) return fail(reply.error());
-    auto profile = analyzer::decode_profile(std::as_bytes(std::span(reply->body)));
+    const auto bytes = stored_window(id, socket);
+    if (!bytes) return fail(bytes.error());
+    auto profile = analyzer::decode_profile(std::as_bytes(std::span(*bytes)));
     if (!profile) return fail(std::move(profile.error()).at("window " + id));
     return profile;
 }
 
 }  // namespace
+
+Result<std::string> stored_window(const std::string& id, const std::string& socket) {
+    if (!is_window(id)) return fail(ErrorCode::kInvalid, id + ": neither a file nor the id of a window");
+    auto reply = get(socket, fmt::format("{}/{}/{}", protocol::kWindows, id, protocol::kProfile));
+    if (!reply) return fail(std::move(reply.error()));
+    return std::move(reply->body);
+}
 
 bool names_a_file(const std::string& source) {
     return source == "-" || source.find_first_of("/.") != std::string::npos || ::access(source.c_str(), F_OK) == 0;
@@ -40,9 +46,10 @@ Result<analyzer::Profile> profile_from(const std::string& source, const std::str
                                        const analyzer::LoadOptions& options) {
     if (names_a_file(source)) return analyzer::load_profile(source, options, system_clock());
     if (options.samples.selects() || options.samples.tells_apart()) {
-        return fail(ErrorCode::kUnsupported, source +
-                                                 ": windows do not keep the time, CPU, pid and tid of samples; ask a "
-                                                 "capture instead (`perfvigil status` says where they are)");
+        return fail(ErrorCode::kUnsupported,
+                    source +
+                        ": windows do not keep the time, CPU, pid, tid and address of samples; "
+                        "ask a capture instead (`perfvigil status` says where they are)");
     }
     auto window = window_from(source, socket);
     if (!window && source != protocol::kLatest)

@@ -21,6 +21,9 @@ namespace perfvigil::cli {
 [[nodiscard]] Result<analyzer::Profile> profile_from(const std::string& source, const std::string& socket,
                                                      const analyzer::LoadOptions& options);
 
+// The same window as the bytes that the daemon stores: a file of them is read as the window is.
+[[nodiscard]] Result<std::string> stored_window(const std::string& id, const std::string& socket);
+
 // The positional argument of commands that read one profile; "latest" where it is not given.
 void add_source(CLI::App& command, std::string& source);
 

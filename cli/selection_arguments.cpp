@@ -116,6 +116,13 @@ void add_reading(CLI::App& command, analyzer::LoadOptions& load) {
         ->group(kReading);
 }
 
+void add_debug_information(CLI::App& command, analyzer::SampleSelection& samples) {
+    command.add_flag("--inline", samples.inlined, "calls that the compiler inlined as functions of their own (files)")
+        ->group(kReading);
+    command.add_flag("--srcline", samples.lines, "each function with its source line, and apart by it (files)")
+        ->group(kReading);
+}
+
 void add_input_format(CLI::App& command, std::optional<analyzer::InputFormat>& format) {
     constexpr const char* kOption = "--input-format";
     command
@@ -141,6 +148,7 @@ void add_selection(CLI::App& command, SelectionArguments& selection) {
     add_list(command, "--parent", names.parents, "with this function among the callers");
     add_list(command, "--unit", names.units, "of this systemd unit");
     add_load(command, selection.load);
+    add_debug_information(command, selection.load.samples);
     add_input_format(command, selection.load.format);
 }
 

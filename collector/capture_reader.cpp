@@ -196,8 +196,8 @@ void CaptureReader::State::say_what_was_odd() {
 CaptureReader::CaptureReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
 CaptureReader::~CaptureReader() = default;
 
-Result<std::unique_ptr<CaptureReader>> CaptureReader::open(const std::string& path) {
-    auto source = CaptureSource::open(path);
+Result<std::unique_ptr<CaptureReader>> CaptureReader::open(const std::string& path, std::uint64_t size) {
+    auto source = CaptureSource::open(path, size);
     if (!source) return fail(std::move(source.error()));
     return std::unique_ptr<CaptureReader>(new CaptureReader(std::make_unique<State>(std::move(*source))));
 }

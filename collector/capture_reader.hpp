@@ -21,7 +21,9 @@ namespace perfvigil::collector {
 
 class CaptureReader final : public RecordSource {
 public:
-    [[nodiscard]] static Result<std::unique_ptr<CaptureReader>> open(const std::string& path);  // "-": standard input
+    // "-": standard input. Of a file only its first `size` bytes: what lies behind is none of the capture.
+    [[nodiscard]] static Result<std::unique_ptr<CaptureReader>> open(const std::string& path,
+                                                                     std::uint64_t size = UINT64_MAX);
     [[nodiscard]] static Result<std::unique_ptr<CaptureReader>> from_bytes(std::vector<std::byte> bytes,
                                                                            std::string name);
     // A stream whose first bytes, `start`, were looked at to tell what it is.

@@ -74,7 +74,7 @@ Result<CaptureSource> CaptureSource::from_bytes(std::vector<std::byte> bytes, st
     return source;
 }
 
-Result<CaptureSource> CaptureSource::open(const std::string& path) {
+Result<CaptureSource> CaptureSource::open(const std::string& path, std::uint64_t size) {
     if (path == "-") {
         UniqueFd copy(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
         if (!copy) return fail_errno(errno, "standard input");
@@ -89,7 +89,8 @@ Result<CaptureSource> CaptureSource::open(const std::string& path) {
     CaptureSource source;
     source.name = path;
     source.files.push_back(std::move(*mapped));
-    auto read = source.read_frame(source.files.front().bytes());
+    const Bytes file = source.files.front().bytes();
+    auto read = source.read_frame(file.first(std::min<std::uint64_t>(file.size(), size)));
     if (!read) return fail(std::move(read.error()).at(path));
     return source;
 }

@@ -3,6 +3,7 @@
 // parts that hold records. Reads the header, attrs and features, no records.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ struct CaptureSource {
     std::vector<std::byte> bytes;
     [[nodiscard]] Bytes main_file() const { return main_; }
 
-    [[nodiscard]] static Result<CaptureSource> open(const std::string& path);  // "-": standard input
+    // "-": standard input. Of a file only its first `size` bytes: what lies behind is none of the capture.
+    [[nodiscard]] static Result<CaptureSource> open(const std::string& path, std::uint64_t size = UINT64_MAX);
     [[nodiscard]] static Result<CaptureSource> from_bytes(std::vector<std::byte> bytes, std::string name);
     // `start` was read from it already.
     [[nodiscard]] static Result<CaptureSource> open_stream(UniqueFd fd, std::vector<std::byte> start, std::string name);

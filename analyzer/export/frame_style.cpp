@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "analyzer/function_label.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {
@@ -64,7 +65,7 @@ FrameKind frame_kind(const ProfileFunction& function) {
 std::string_view frame_kind_label(FrameKind kind) { return palette(kind).label; }
 
 std::string frame_name(const ProfileFunction& function) {
-    if (!function.name.empty() && function.name != kUnknownName) return function.name;
+    if (!function.name.empty() && function.name != kUnknownName) return function_label(function);
     const auto binary = base_name(function.dso);
     if (binary.empty()) return std::string(kUnknownName);
     return binary.starts_with('[') ? std::string(binary) : "[" + std::string(binary) + "]";

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -53,10 +56,10 @@ public:
         const auto [type, unit] = weight_type(event);
         value_type(kSampleType, "samples", "count");
         value_type(kSampleType, type, unit);
-        used_.assign(profile_.functions.size(), false);
         for (const auto& sample : profile_.samples) {
             if (sample.event == event_ && (!sample.idle || idle_ == IdleRows::kInclude)) write_sample(sample);
         }
+        locations();
         functions();
         mappings();
         if (profile_.start != WallTime{}) writer_.add_int64(kTimeNanos, profile_.start.time_since_epoch().count());
@@ -78,14 +81,18 @@ private:
 
     void write_sample(const ProfileSample& sample) {
         const auto& functions = profile_.stacks[sample.stack].functions;
-        locations_.clear();
-        for (const auto function : functions) {
-            used_[function] = true;
-            locations_.push_back(function + 1);
+        sample_locations_.clear();
+        for (std::size_t i = 0; i < functions.size();) {
+            // Inlined calls belong to the function behind them.
+            std::size_t end = i + 1;
+            while (end < functions.size() && profile_.functions[functions[end - 1]].inlined) ++end;
+            sample_locations_.push_back(location_of({functions.begin() + static_cast<std::ptrdiff_t>(i),
+                                                     functions.begin() + static_cast<std::ptrdiff_t>(end)}));
+            i = end;
         }
         const std::array<std::int64_t, 2> values{value_of(sample.samples), value_of(sample.weight)};
         protozero::pbf_writer message(writer_, kSample);
-        message.add_packed_uint64(1, locations_.begin(), locations_.end());
+        message.add_packed_uint64(1, sample_locations_.begin(), sample_locations_.end());
         message.add_packed_int64(2, values.begin(), values.end());
         const ProfileContext& context = profile_.contexts[sample.context];
         text_label(message, "comm", context.comm);
@@ -108,22 +115,41 @@ private:
         label.add_int64(3, value);
     }
 
-    // One location per function, of the same number.
-    void functions() {
-        for (std::uint32_t i = 0; i < profile_.functions.size(); ++i) {
-            if (!used_[i]) continue;
-            const ProfileFunction& function = profile_.functions[i];
-            {
-                protozero::pbf_writer message(writer_, kFunction);
-                message.add_uint64(1, i + 1);
-                message.add_int64(2, strings_.number(frame_name(function)));
-                message.add_int64(3, strings_.number(function.name));
-            }
+    std::uint64_t location_of(std::vector<std::uint32_t> functions) {
+        return locations_.try_emplace(std::move(functions), locations_.size() + 1).first->second;
+    }
+    std::uint64_t function_of(const ProfileFunction& function) {
+        ProfileFunction bare = function;
+        bare.inlined = false;
+        bare.line = 0;
+        return functions_.try_emplace({frame_name(bare), function.name, function.file}, functions_.size() + 1)
+            .first->second;
+    }
+
+    void locations() {
+        for (const auto& [functions, number] : locations_) {
             protozero::pbf_writer location(writer_, kLocation);
-            location.add_uint64(1, i + 1);
-            location.add_uint64(2, mapping_of(function));
-            protozero::pbf_writer line(location, 4);
-            line.add_uint64(1, i + 1);
+            location.add_uint64(1, number);
+            location.add_uint64(2, mapping_of(profile_.functions[functions.back()]));
+            for (const auto position : functions) {
+                const ProfileFunction& function = profile_.functions[position];
+                protozero::pbf_writer line(location, 4);
+                line.add_uint64(1, function_of(function));
+                if (function.line != 0) line.add_int64(2, function.line);
+                lines_ |= function.line != 0;
+                inlined_ |= function.inlined;
+            }
+        }
+    }
+
+    void functions() {
+        for (const auto& [names, number] : functions_) {
+            const auto& [shown, name, file] = names;
+            protozero::pbf_writer message(writer_, kFunction);
+            message.add_uint64(1, number);
+            message.add_int64(2, strings_.number(shown));
+            message.add_int64(3, strings_.number(name));
+            if (!file.empty()) message.add_int64(4, strings_.number(file));
         }
     }
 
@@ -143,7 +169,10 @@ private:
             if (const auto found = build_ids.find(name); found != build_ids.end()) {
                 message.add_int64(6, strings_.number(found->second));
             }
-            message.add_bool(7, true);  // has_functions: there is nothing to look up
+            message.add_bool(7, true);                 // has_functions: there is nothing to look up
+            if (lines_) message.add_bool(8, true);     // has_filenames
+            if (lines_) message.add_bool(9, true);     // has_line_numbers
+            if (inlined_) message.add_bool(10, true);  // has_inline_frames
         }
     }
 
@@ -162,8 +191,12 @@ private:
     std::string out_;
     protozero::pbf_writer writer_;
     StringTable strings_;
-    std::vector<bool> used_;
-    std::vector<std::uint64_t> locations_;
+    bool lines_ = false;  // some function has one
+    bool inlined_ = false;
+    std::vector<std::uint64_t> sample_locations_;
+    std::map<std::vector<std::uint32_t>, std::uint64_t> locations_;  // by their functions, innermost first
+    // By name and file: a function of several lines is one there.
+    std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> functions_;
     boost::unordered_flat_map<std::string, std::uint64_t> mapping_numbers_;
     std::vector<std::string> mapping_names_;
 };

@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "analyzer/export/build_ids.hpp"
+#include "analyzer/function_place.hpp"
 #include "analyzer/observation_warnings.hpp"
 #include "base/text.hpp"
 #include "base/time_text.hpp"
@@ -46,6 +47,7 @@ json::array functions_of(const Profile& profile) {
             object["build_id"] = escape(found->second);
         }
         if (function.reason != UnknownReason::kNone) object["unknown"] = reason_name(function.reason);
+        add_place(object, function);
         functions.push_back(std::move(object));
     }
     return functions;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "analyzer/bundle/open_capture.hpp"
 #include "analyzer/capture_analysis.hpp"
 #include "analyzer/input/byte_source.hpp"
 #include "analyzer/input/cpu_profile.hpp"
@@ -22,7 +23,6 @@
 #include "analyzer/input/utf16_source.hpp"
 #include "analyzer/profile/codec.hpp"
 #include "base/text.hpp"
-#include "collector/capture_reader.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -51,14 +51,14 @@ public:
 
     [[nodiscard]] Result<Profile> read() {
         if (is_kind(path_, S_IFDIR)) {
-            if (is_kind(path_ + "/data", S_IFREG)) return capture(collector::CaptureReader::open(path_));
+            if (is_kind(path_ + "/data", S_IFREG)) return capture(open_capture(path_));
             return fail(ErrorCode::kInvalid, name_ +
                                                  ": a folder without a file 'data': not one of those that perf record "
                                                  "writes with --threads");
         }
         auto format = open();
         if (!format) return fail(std::move(format.error()));
-        if (*format == InputFormat::kCapture) return capture(open_capture());
+        if (*format == InputFormat::kCapture) return capture(opened_capture());
         if (auto judged = judge_selection(*format); !judged) return fail(std::move(judged.error()).at(name_));
         auto profile = read_as(*format);
         if (!profile) return fail(std::move(profile.error()).at(name_));
@@ -80,8 +80,8 @@ private:
         source_ = std::make_unique<PeekedSource>(std::make_unique<Outer>(std::move(source_), more...));
         file_ = nullptr;
     }
-    [[nodiscard]] Result<std::unique_ptr<collector::CaptureReader>> open_capture();
-    [[nodiscard]] Result<Profile> capture(Result<std::unique_ptr<collector::CaptureReader>> reader) const;
+    [[nodiscard]] Result<OpenedCapture> opened_capture();
+    [[nodiscard]] Result<Profile> capture(Result<OpenedCapture> opened) const;
     [[nodiscard]] Result<Profile> read_as(InputFormat format);
     [[nodiscard]] Result<Profile> read_script(TextLines& lines);
     template <class Read>
@@ -142,9 +142,9 @@ Result<std::optional<SampleSpan>> Input::find_span(InputFormat format) {
         TextLines lines(*source_);
         return script_span(lines);
     }
-    auto reader = open_capture();
-    if (!reader) return fail(std::move(reader.error()));
-    return sample_span(**reader);
+    auto opened = opened_capture();
+    if (!opened) return fail(std::move(opened.error()));
+    return sample_span(*opened->reader);
 }
 
 Result<InputFormat> Input::recognize() {
@@ -163,26 +163,28 @@ Result<InputFormat> Input::recognize() {
     return recognize_text(start);
 }
 
-Result<std::unique_ptr<collector::CaptureReader>> Input::open_capture() {
+Result<OpenedCapture> Input::opened_capture() {
     if (file_ == nullptr) {
         auto bytes = read_all(*source_, kMostWhole);
         if (!bytes) return fail(std::move(bytes.error()).at(name_));
-        return collector::CaptureReader::from_bytes(std::move(*bytes), name_);
+        return open_capture(std::move(*bytes), name_);
     }
-    if (is_kind(path_, S_IFREG)) return collector::CaptureReader::open(path_);
+    if (is_kind(path_, S_IFREG)) return open_capture(path_);
     auto start = source_->take_start();
-    return collector::CaptureReader::from_stream(file_->take_fd(), std::move(start), name_);
+    return open_capture(file_->take_fd(), std::move(start), name_);
 }
 
-Result<Profile> Input::capture(Result<std::unique_ptr<collector::CaptureReader>> reader) const {
-    if (!reader) return fail(std::move(reader.error()));
+Result<Profile> Input::capture(Result<OpenedCapture> opened) const {
+    if (!opened) return fail(std::move(opened.error()));
     CaptureOptions capture{.samples = options_.samples,
                            .symbols = options_.symbols,
                            .split_hybrid = options_.split_hybrid,
                            .moment = options_.moment,
-                           .first_pass = {}};
+                           .evidence = opened->evidence};
     if (can_be_read_again()) capture.first_pass = [this] { return first_pass(); };
-    return analyze_capture(**reader, std::string(base_name(path_)), capture, clock_);
+    auto profile = analyze_capture(*opened->reader, std::string(base_name(path_)), capture, clock_);
+    if (profile) profile->warnings.insert(profile->warnings.begin(), opened->warnings.begin(), opened->warnings.end());
+    return profile;
 }
 
 template <class Read>

@@ -17,12 +17,15 @@
 
 namespace perfvigil::analyzer {
 
+using collector::DsoRef;
 using collector::EventIndex;
 using collector::EventInfo;
 
 namespace {
 
 constexpr std::uint32_t kNone = HashIndex::kNone;
+// Of functions that stay apart by address a moment keeps more, so that the functions they become are still the top.
+constexpr std::size_t kTopAddresses = 10 * kTopFunctions;
 
 struct SelfSum {  // of one event, function and context
     std::uint32_t event = 0;
@@ -44,6 +47,7 @@ struct ProfileBuilder::State {
     void name_frames(const Slice& slice);
     [[nodiscard]] std::uint32_t function_of(const Frame& frame);
     [[nodiscard]] std::uint32_t function_without_dso(std::uint64_t what);
+    [[nodiscard]] std::uint32_t function_at(std::uint32_t function, const DsoRef& dso, std::uint64_t offset);
     void translate_stacks(const Slice& slice);
     [[nodiscard]] std::uint32_t context_at_line(const Entry& entry, const Slice& slice);
     void count_entries(const Slice& slice);
@@ -94,7 +98,7 @@ struct ProfileBuilder::State {
     std::vector<std::uint64_t> stack_samples;  // of the event that broken stacks are counted by
     boost::unordered_flat_map<collector::DsoId, const collector::DsoRef*> dsos;
     Sums<SelfSum> self;
-    SampledCodes codes;  // with by_line: instructions so far
+    SampledCodes codes;  // with by_line, inlined or lines: instructions so far
     std::vector<std::uint32_t> scratch;
 };
 
@@ -188,14 +192,22 @@ std::uint32_t ProfileBuilder::State::function_of(const Frame& frame) {
         nameless && symbol.reason == UnknownReason::kNone ? UnknownReason::kOutsideSymbols : symbol.reason;
     const std::string_view shown = symbol.dso.empty() ? dso->path : symbol.dso;
     const bool kernel = dso->kind == collector::DsoKind::kKernel || dso->kind == collector::DsoKind::kKernelCode;
-    const std::uint32_t function = tables.function(nameless ? "[unknown]" : symbol.name, shown, kernel, reason);
+    std::uint32_t function = tables.function(nameless ? "[unknown]" : symbol.name, shown, kernel, reason);
     // The kernel's is not its modules'; code behind a perf map is not the file's.
     if (shown == dso->path) tables.note_build_id(function, dso->build_id);
+    if (selection.apart()) function = function_at(function, dso, frame.offset);
     if (reason != UnknownReason::kPending && !symbol.passing) {
         named_index.insert(hash, static_cast<std::uint32_t>(named.size()));
         named.push_back({.frame = frame, .function = function});
     }
     return function;
+}
+
+// The function at one address alone, until it is known what was inlined there (expand_frames).
+std::uint32_t ProfileBuilder::State::function_at(std::uint32_t function, const DsoRef& dso, std::uint64_t offset) {
+    ProfileFunction apart = tables.function_at(function);
+    apart.line = static_cast<std::uint32_t>(codes.number_of(dso, offset) + 1);
+    return tables.function(apart);
 }
 
 std::uint32_t ProfileBuilder::State::function_without_dso(std::uint64_t what) {
@@ -320,7 +332,7 @@ void ProfileBuilder::State::add_top(ProfileMoment& moment) {
     moment.top = self_rows();
     // A function's rows of several contexts become one.
     merge_rows(moment.top);
-    keep_top(moment.top);
+    keep_top(moment.top, selection.apart() ? kTopAddresses : kTopFunctions);
 }
 
 TopFunctions ProfileBuilder::State::self_rows() {

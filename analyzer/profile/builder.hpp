@@ -69,7 +69,8 @@ public:
     // The profile of everything added since the last build; the builder starts anew.
     [[nodiscard]] Profile build(const collector::HostFacts& host, std::string id);
 
-    // With SampleSelection::by_line: what ProfileContext::source_line of the next build() counts in. Empties it.
+    // Empties it. With SampleSelection::by_line ProfileContext::source_line of the next build() is a position in it,
+    // with apart() ProfileFunction::line is one, plus one.
     [[nodiscard]] std::vector<SampledCode> take_codes();
 
     [[nodiscard]] std::size_t slices() const;

@@ -32,7 +32,8 @@ std::uint32_t ProfileTables::function(std::string_view symbol, std::string_view 
                                    (static_cast<std::uint64_t>(reason) << 1U) | (kernel ? 1U : 0U));
     const auto found = function_index_.find(hash, [&](std::uint32_t number) {
         const auto& known = functions_[number];
-        return known.name == name && known.dso == dso_name && known.kernel == kernel && known.reason == reason;
+        return known.name == name && known.dso == dso_name && known.kernel == kernel && known.reason == reason &&
+               !known.inlined && known.line == 0;
     });
     if (found != kNone) {
         if (name != symbol) note_variant(functions_[found], symbol);
@@ -41,6 +42,21 @@ std::uint32_t ProfileTables::function(std::string_view symbol, std::string_view 
     functions_.push_back({.name = std::string(name), .dso = std::string(dso_name), .kernel = kernel, .reason = reason});
     if (name != symbol) note_variant(functions_.back(), symbol);
     function_dsos_.push_back(dso(dso_name));
+    function_index_.insert(hash, last_of(functions_));
+    return last_of(functions_);
+}
+
+std::uint32_t ProfileTables::function(const ProfileFunction& wanted) {
+    std::uint64_t hash = mix(mix_text(mix_text(hash_seed(), wanted.name), wanted.dso),
+                             (static_cast<std::uint64_t>(wanted.reason) << 1U) | (wanted.kernel ? 1U : 0U));
+    // Only what has more than the other one's four has another hash.
+    if (wanted.inlined || wanted.line != 0) {
+        hash = mix(mix_text(hash, wanted.file), (std::uint64_t{wanted.line} << 1U) | (wanted.inlined ? 1U : 0U));
+    }
+    const auto found = function_index_.find(hash, [&](std::uint32_t number) { return functions_[number] == wanted; });
+    if (found != kNone) return found;
+    functions_.push_back(wanted);
+    function_dsos_.push_back(dso(wanted.dso));
     function_index_.insert(hash, last_of(functions_));
     return last_of(functions_);
 }

@@ -7,6 +7,7 @@
 #include "analyzer/chain_ends.hpp"
 #include "analyzer/export/event_flamegraph.hpp"
 #include "analyzer/export/markup.hpp"
+#include "analyzer/function_label.hpp"
 #include "analyzer/hot_functions.hpp"
 #include "analyzer/html_table.hpp"
 #include "analyzer/report/html.hpp"
@@ -21,7 +22,7 @@ using enum HtmlTable::Kind;
 std::string code(std::string_view text) { return fmt::format("<code>{}</code>", text); }
 
 std::string name_html(const ProfileFunction& function) {
-    if (function.reason == UnknownReason::kNone) return code(markup(function.name));
+    if (function.reason == UnknownReason::kNone) return code(markup(function_label(function)));
     return fmt::format("<code>[unknown in {}]</code> <span class=dim>{}</span>", markup(base_name(function.dso)),
                        reason_name(function.reason));
 }

@@ -5,6 +5,7 @@
 #include "analyzer/breakdown.hpp"
 #include "analyzer/chain_ends.hpp"
 #include "analyzer/chain_roots.hpp"
+#include "analyzer/function_place.hpp"
 #include "analyzer/hot_functions.hpp"
 #include "analyzer/report/json.hpp"
 
@@ -17,7 +18,9 @@ double least_percent(const ReportOptions& options) { return options.percent_limi
 
 json::object function_json(const Profile& profile, std::uint32_t number) {
     const auto& function = profile.functions[number];
-    return {{"symbol", json_text(function.name)}, {"dso", json_text(function.dso)}};
+    json::object object{{"symbol", json_text(function.name)}, {"dso", json_text(function.dso)}};
+    add_place(object, function);
+    return object;
 }
 
 json::object paths_json(const Profile& profile, const CallPaths& paths) {

@@ -2,6 +2,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "analyzer/breakdown.hpp"
+#include "analyzer/function_place.hpp"
 #include "analyzer/report/json.hpp"
 
 namespace perfvigil::analyzer {
@@ -41,6 +42,7 @@ json::array functions_of(const Profile& profile, std::uint32_t event, std::size_
             object["variants"] = std::move(variants);
         }
         if (function.reason != UnknownReason::kNone) object["unknown"] = reason_name(function.reason);
+        add_place(object, function);
         rows.push_back(std::move(object));
     }
     return rows;

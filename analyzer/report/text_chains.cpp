@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "analyzer/chain_ends.hpp"
+#include "analyzer/function_label.hpp"
 #include "analyzer/hot_functions.hpp"
 #include "analyzer/report/text.hpp"
 #include "base/text.hpp"
@@ -19,7 +20,7 @@ constexpr std::size_t kNameInSentence = 48;
 double percent_limit(const ReportOptions& options) { return options.percent_limit.value_or(kLeastPathPercent); }
 
 std::string name_of(const ProfileFunction& function) {
-    if (function.reason == UnknownReason::kNone) return escape(function.name);
+    if (function.reason == UnknownReason::kNone) return escape(function_label(function));
     return fmt::format("[unknown in {}]", escape(base_name(function.dso)));
 }
 

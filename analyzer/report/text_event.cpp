@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "analyzer/function_label.hpp"
 #include "analyzer/report/text.hpp"
 #include "base/text.hpp"
 
@@ -133,7 +134,7 @@ bool shows_chains(const ReportOptions& options, const ChainRoots& roots) {
 }
 
 std::string function_text(const ProfileFunction& function) {
-    if (function.reason == UnknownReason::kNone) return escape(function.name);
+    if (function.reason == UnknownReason::kNone) return escape(function_label(function));
     return fmt::format("[unknown: {}]", reason_name(function.reason));
 }
 

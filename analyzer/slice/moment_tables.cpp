@@ -21,7 +21,7 @@ void merge_rows(TopFunctions& rows) {
     rows.resize(kept);
 }
 
-void keep_top(TopFunctions& rows) {
+void keep_top(TopFunctions& rows, std::size_t most) {
     std::ranges::sort(rows, [](const auto& a, const auto& b) {
         if (a.event != b.event) return a.event < b.event;
         return a.weight != b.weight ? a.weight > b.weight : a.function < b.function;
@@ -31,7 +31,7 @@ void keep_top(TopFunctions& rows) {
     std::erase_if(rows, [&](const auto& row) {
         in_event = row.event == event ? in_event + 1 : 1;
         event = row.event;
-        return in_event > kTopFunctions;
+        return in_event > most;
     });
 }
 

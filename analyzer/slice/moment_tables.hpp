@@ -14,8 +14,8 @@ using TopFunctions = std::vector<ProfileMoment::TopFunction>;
 
 // Rows of one function and event become one, by event and function.
 void merge_rows(TopFunctions& rows);
-// Of merged rows the kTopFunctions heaviest of each event, by event, most weight first.
-void keep_top(TopFunctions& rows);
+// Of merged rows the `most` heaviest of each event, by event, most weight first.
+void keep_top(TopFunctions& rows, std::size_t most = kTopFunctions);
 
 // A timeline whose grain follows its length: at most kMost moments; when there are more, neighbours become one. So a
 // capture of any length has between half of kMost and kMost of them, unless it is shorter than that many parts.

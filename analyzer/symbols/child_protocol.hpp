@@ -3,7 +3,8 @@
 // that it is ready (a reply to request 0: its sandbox is closed); from then on one request, one reply, in turn. A
 // request carries two descriptors: the file to read (regular, opened for reading) and a memfd for the answer, which the
 // caller seals before it looks: empty for symbols (table_format.hpp), with the question at its head for source lines
-// (lines_format.hpp) and modules (module_question.hpp).
+// (lines_format.hpp), modules (module_question.hpp) and inlined calls (inlined_format.hpp). Inlined calls may need a
+// third one: of the file that this one shares debug information with.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,7 @@ inline constexpr int kChildSocket = 3;  // the descriptor on which the child fin
 inline constexpr std::uint32_t kRequestMagic = 0x51565046;
 inline constexpr std::uint32_t kReplyMagic = 0x52565046;
 inline constexpr std::size_t kRequestDescriptors = 2;
+inline constexpr std::size_t kMaxRequestDescriptors = 3;
 inline constexpr std::size_t kMaxMessage = 64;
 
 enum class RequestKind : std::uint32_t {
@@ -31,6 +33,7 @@ enum class RequestKind : std::uint32_t {
     // addresses; the table's segments lead from those to the file's offsets.
     kModule = 5,
     kInflate = 6,  // the answer is the file itself, without its compression (gzip, xz, zstd)
+    kInlined = 7,
 };
 
 struct SymbolRequest {
@@ -74,7 +77,7 @@ struct SymbolReply {
     request.id = reader.u64();
     request.max_table_bytes = reader.u64();
     request.crc = reader.u32();
-    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kInflate)) return std::nullopt;
+    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kInlined)) return std::nullopt;
     request.kind = static_cast<RequestKind>(kind);
     return request;
 }

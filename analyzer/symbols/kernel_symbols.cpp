@@ -239,15 +239,15 @@ KernelSymbols KernelSymbols::from_file(const FileSymbols& file) {
     made.text_ = file.bounds().text;
     made.stext_ = file.bounds().stext;
     made.etext_ = file.bounds().etext;
-    std::optional<std::uint64_t> padding_from;
+    std::uint64_t padding_from = 0;  // 0: no padding is in front
     for (std::size_t i = 0; i < file.size() && made.names_.size() <= kMaxNameBytes; ++i) {
         const auto function = file.at(i);
         if (function.name.starts_with("__pfx_") || function.name.starts_with("__cfi_")) {
             padding_from = function.start.value;
             continue;
         }
-        const auto padding = function.start.value - padding_from.value_or(function.start.value);
-        padding_from.reset();
+        const auto padding = padding_from == 0 ? 0 : function.start.value - padding_from;
+        padding_from = 0;
         if (is_section_marker(function.name) || function.start.value == 0) continue;
         Entry entry;
         entry.padding = padding <= kMaxPadding ? static_cast<std::uint16_t>(padding) : std::uint16_t{0};

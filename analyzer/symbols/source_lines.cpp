@@ -2,6 +2,7 @@
 #include "analyzer/symbols/source_lines.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "analyzer/symbols/lines_format.hpp"
 
@@ -36,6 +37,19 @@ Result<SourceLines> SourceLines::from_bytes(Bytes answer, std::vector<LinkAddres
         begin = end;
     }
     lines.addresses_ = std::move(asked);
+    return lines;
+}
+
+SourceLines SourceLines::from_rows(const std::vector<std::pair<LinkAddress, SourceLine>>& rows) {
+    SourceLines lines;
+    lines.has_debug_info_ = true;
+    std::map<std::string, std::uint32_t> files;
+    for (const auto& [address, line] : rows) {
+        const auto [at, added] = files.try_emplace(line.file, static_cast<std::uint32_t>(lines.files_.size() + 1));
+        if (added) lines.files_.push_back(line.file);
+        lines.addresses_.push_back(address);
+        lines.rows_.push_back({.file = at->second, .line = line.line});
+    }
     return lines;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -25,6 +26,9 @@ class SourceLines {
 public:
     // `answer`: what follows the `asked` addresses in the memfd.
     [[nodiscard]] static Result<SourceLines> from_bytes(Bytes answer, std::vector<LinkAddress> asked);
+
+    // Of a file that has debug information; ascending by address.
+    [[nodiscard]] static SourceLines from_rows(const std::vector<std::pair<LinkAddress, SourceLine>>& rows);
 
     [[nodiscard]] std::optional<SourceLine> find(LinkAddress address) const;
     [[nodiscard]] bool has_debug_info() const { return has_debug_info_; }

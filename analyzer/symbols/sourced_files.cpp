@@ -138,7 +138,7 @@ OpenedFileRef SourcedFiles::debug_file_of(const BuildId& build_id) {
 std::vector<OpenedFileRef> SourcedFiles::in_folders(const std::string& path) const {
     std::vector<OpenedFileRef> found;
     if (symfs_) {
-        if (auto file = open_regular_in(symfs_.get(), path, RemoteFiles::kAllow)) found.push_back(std::move(*file));
+        if (auto file = open_regular_in(symfs_, path, RemoteFiles::kAllow)) found.push_back(std::move(*file));
     }
     if (auto file = open_regular_at(path, RemoteFiles::kRefuse)) found.push_back(std::move(*file));
     return found;

@@ -152,6 +152,17 @@ Result<UniqueFd> SymbolChild::inflate(int fd) {
 }
 
 Result<SourceLines> SymbolChild::lines(int fd, std::vector<LinkAddress> addresses) {
+    return addresses_answered<SourceLines>(RequestKind::kLines, fd, std::move(addresses), -1);
+}
+
+Result<InlinedFrames> SymbolChild::inlined(int fd, std::vector<LinkAddress> addresses, int shared) {
+    return addresses_answered<InlinedFrames>(RequestKind::kInlined, fd, std::move(addresses), shared);
+}
+
+// The question stands at the head of the memfd, the answer behind it.
+template <class Answer>
+Result<Answer> SymbolChild::addresses_answered(RequestKind kind, int fd, std::vector<LinkAddress> addresses,
+                                               int shared) {
     std::ranges::sort(addresses);
     addresses.erase(std::ranges::unique(addresses).begin(), addresses.end());
     if (addresses.size() > kMaxLineAddresses) addresses.resize(kMaxLineAddresses);
@@ -161,19 +172,19 @@ Result<SourceLines> SymbolChild::lines(int fd, std::vector<LinkAddress> addresse
     auto table = new_table();
     if (!table) return fail(std::move(table.error()));
     if (auto written = write_all(table->get(), question); !written) return fail(std::move(written.error()));
-    if (auto asked = ask(RequestKind::kLines, fd, table->get()); !asked) return fail(std::move(asked.error()));
+    if (auto asked = ask(kind, fd, table->get(), 0, shared); !asked) return fail(std::move(asked.error()));
     const auto mapped = seal_and_map(*table);
     if (!mapped) return fail(mapped.error());
     const Bytes answer = mapped->bytes();
     if (answer.size() < question.size()) return fail(ErrorCode::kInvalid, "the answer lost its question");
-    return SourceLines::from_bytes(answer.subspan(question.size()), std::move(addresses));
+    return Answer::from_bytes(answer.subspan(question.size()), std::move(addresses));
 }
 
 // One request, answered into `table`.
-Result<void> SymbolChild::ask(RequestKind kind, int file, int table, std::uint32_t crc) {
+Result<void> SymbolChild::ask(RequestKind kind, int file, int table, std::uint32_t crc, int shared) {
     if (cancelled()) return fail(ErrorCode::kCancelled, std::string(kProgramName) + ": cancelled");
     if (auto running = ensure_running(); !running) return running;
-    Result<void> done = send_request(kind, file, table, crc);
+    Result<void> done = send_request(kind, file, table, crc, shared);
     if (done) done = wait_reply();
     if (!done) return fail(std::move(done.error()).at(kProgramName));
     return {};
@@ -224,25 +235,26 @@ Result<void> SymbolChild::start() {
     return fail(ErrorCode::kIo, options_.program + ": ended before it was ready, or is another program");
 }
 
-Result<void> SymbolChild::send_request(RequestKind kind, int file, int table, std::uint32_t crc) {
+Result<void> SymbolChild::send_request(RequestKind kind, int file, int table, std::uint32_t crc, int shared) {
     auto text = encode(SymbolRequest{.kind = kind,
                                      .id = next_request_,
                                      .max_table_bytes = options_.table_bytes,
                                      .cpu_seconds = options_.cpu_seconds,
                                      .crc = crc});
-    const std::array<int, kRequestDescriptors> fds{file, table};
+    const std::array<int, kMaxRequestDescriptors> fds{file, table, shared};
+    const std::size_t fds_size = (shared < 0 ? kRequestDescriptors : kMaxRequestDescriptors) * sizeof(int);
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(fds))> control{};
     iovec part{.iov_base = text.data(), .iov_len = text.size()};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     message.msg_control = control.data();
-    message.msg_controllen = control.size();
+    message.msg_controllen = CMSG_SPACE(fds_size);
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(fds));
-    std::memcpy(CMSG_DATA(header), fds.data(), sizeof(fds));
+    header->cmsg_len = CMSG_LEN(fds_size);
+    std::memcpy(CMSG_DATA(header), fds.data(), fds_size);
     ssize_t sent = 0;
     do sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);

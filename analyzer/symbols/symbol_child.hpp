@@ -14,6 +14,7 @@
 
 #include "analyzer/symbols/child_protocol.hpp"
 #include "analyzer/symbols/file_symbols.hpp"
+#include "analyzer/symbols/inlined_frames.hpp"
 #include "analyzer/symbols/module_question.hpp"
 #include "analyzer/symbols/source_lines.hpp"
 #include "analyzer/unwind/file_unwind.hpp"
@@ -72,6 +73,8 @@ public:
     [[nodiscard]] Result<UniqueFd> inflate(int fd);
     // Where in the sources these instructions of the file come from; errors as above. Addresses in any order.
     [[nodiscard]] Result<SourceLines> lines(int fd, std::vector<LinkAddress> addresses);
+    // Which calls were inlined there, with source lines. `shared`: the file that InlinedFrames::alt() names, -1: none.
+    [[nodiscard]] Result<InlinedFrames> inlined(int fd, std::vector<LinkAddress> addresses, int shared = -1);
 
     [[nodiscard]] const Counters& counters() const { return counters_; }
     [[nodiscard]] pid_t pid() const { return pid_; }  // 0: none is running
@@ -82,8 +85,12 @@ private:
     [[nodiscard]] Result<MappedFile> table_of(RequestKind kind, int fd, std::uint32_t crc = 0);
     [[nodiscard]] Result<void> ensure_running();
     [[nodiscard]] Result<void> start();
-    [[nodiscard]] Result<void> ask(RequestKind kind, int file, int table, std::uint32_t crc = 0);
-    [[nodiscard]] Result<void> send_request(RequestKind kind, int file, int table, std::uint32_t crc);
+    template <class Answer>
+    [[nodiscard]] Result<Answer> addresses_answered(RequestKind kind, int fd, std::vector<LinkAddress> addresses,
+                                                    int shared);
+    // `shared`: -1 where there is none.
+    [[nodiscard]] Result<void> ask(RequestKind kind, int file, int table, std::uint32_t crc = 0, int shared = -1);
+    [[nodiscard]] Result<void> send_request(RequestKind kind, int file, int table, std::uint32_t crc, int shared);
     // nullopt: it did not answer in time; an empty reply: it is gone or talks nonsense.
     struct Answer {
         std::optional<SymbolReply> reply;

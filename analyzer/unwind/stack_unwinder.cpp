@@ -53,6 +53,7 @@ public:
             case DsoKind::kFile:
             case DsoKind::kVdso: break;
             case DsoKind::kKernel:
+            case DsoKind::kKernelCode:
             case DsoKind::kVsyscall:
             case DsoKind::kUprobes: return {.kind = Kind::kNoRule};
         }

@@ -8,6 +8,7 @@
 #include "collector/capture_reader.hpp"
 #include "tests/support/capture_memory_file.hpp"
 #include "tests/support/capture_stream.hpp"
+#include "tests/support/record_bytes.hpp"
 #include "tests/support/temp_folder.hpp"
 
 namespace perfvigil::collector {
@@ -209,7 +210,7 @@ TEST(CaptureWriter, ModulesThatAreLoadedLaterAreFactsAndMappings) {
     auto expected = stream.host().modules;
     expected.push_back(late);
     EXPECT_EQ(back.reader->host().modules, expected);
-    const auto layout = RecordLayout::of(side_band_attr());
+    const auto layout = RecordLayout::of(test::side_band_attr());
     std::size_t mappings = 0;
     for (const Kept& kept : back.sink->records) {
         if (type_of(kept) != kRecordMmap2 && type_of(kept) != kRecordMmap) continue;

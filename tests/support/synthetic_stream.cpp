@@ -183,7 +183,8 @@ void SyntheticStream::deliver_slice(collector::RecordSink& sink, bool last) {
     for (const auto& cpu : cpus_) {
         if (cpu->truth.enabled.count() > 0) truths.push_back(cpu->truth);
     }
-    collector::Cut cut{.time = end, .wall = WallTime(kWallStart) + (end - start_), .cpu_times = {}, .last = last};
+    collector::Cut cut{
+        .time = end, .wall = WallTime(kWallStart) + (end - start_), .cpu_times = {}, .modules = {}, .last = last};
     if (options_.proc_stat && options_.readings) cut.cpu_times = proc_stat();
     sink.on_cut(cut);
     for (const auto& [clock, cycles] : old) {

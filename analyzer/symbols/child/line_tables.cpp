@@ -3,14 +3,13 @@
 
 #include <elfutils/libdw.h>
 #include <libelf.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <unordered_map>
 
+#include "analyzer/symbols/child/asked_addresses.hpp"
+#include "analyzer/symbols/child/name_numbers.hpp"
 #include "analyzer/symbols/lines_format.hpp"
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
@@ -34,6 +33,7 @@ public:
             out_.debug_info = true;
             in_unit(die);
         }
+        out_.files = files_.take();
     }
 
 private:
@@ -58,44 +58,15 @@ private:
         const char* file = dwarf_linesrc(line, nullptr, nullptr);
         // Line 0: the compiler's own code, from no line.
         if (file == nullptr || dwarf_lineno(line, &number) != 0 || number <= 0) return;
-        row.file = number_of(file) + 1;
+        row.file = files_.number_of(escape(std::string_view(file, ::strnlen(file, kLongestPath)))) + 1;
         row.line = static_cast<std::uint32_t>(number);
-    }
-
-    std::uint32_t number_of(const char* file) {
-        std::string name = escape(std::string_view(file, ::strnlen(file, kLongestPath)));
-        const auto [at, added] = numbers_.emplace(std::move(name), static_cast<std::uint32_t>(out_.files.size()));
-        if (added) out_.files.push_back(at->first);
-        return at->second;
     }
 
     Dwarf* dwarf_;
     const std::vector<std::uint64_t>& addresses_;
     LineTables& out_;
-    std::unordered_map<std::string, std::uint32_t> numbers_;
+    NameNumbers files_;
 };
-
-Result<std::vector<std::uint64_t>> addresses_in(int question) {
-    struct stat status{};
-    if (::fstat(question, &status) != 0) return fail_errno(errno, "fstat");
-    const auto size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
-    if (size % sizeof(std::uint64_t) != 0 || size / sizeof(std::uint64_t) > kMaxLineAddresses) {
-        return fail(ErrorCode::kInvalid, "malformed question");
-    }
-    std::vector<std::uint64_t> addresses(size / sizeof(std::uint64_t));
-    std::size_t done = 0;
-    while (done < size) {
-        const auto got = ::pread(question, reinterpret_cast<std::byte*>(addresses.data()) + done, size - done,
-                                 static_cast<off_t>(done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return fail_errno(got < 0 ? errno : EIO, "pread");
-        done += static_cast<std::size_t>(got);
-    }
-    if (std::ranges::adjacent_find(addresses, std::greater_equal{}) != addresses.end()) {
-        return fail(ErrorCode::kInvalid, "malformed question");
-    }
-    return addresses;
-}
 
 }  // namespace
 
@@ -113,7 +84,7 @@ LineTables read_line_tables(int fd, const std::vector<std::uint64_t>& addresses)
 }
 
 Result<void> answer_lines(int question, int file, std::uint64_t max_bytes) {
-    const auto addresses = addresses_in(question);
+    const auto addresses = read_asked_addresses(question);
     if (!addresses) return fail(addresses.error());
     const auto found = read_line_tables(file, *addresses);
     std::size_t names_size = 0;

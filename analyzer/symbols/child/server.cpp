@@ -17,6 +17,7 @@
 #include "analyzer/symbols/child/elf_symbols.hpp"
 #include "analyzer/symbols/child/gnu_sections.hpp"
 #include "analyzer/symbols/child/inflate.hpp"
+#include "analyzer/symbols/child/inlined_calls.hpp"
 #include "analyzer/symbols/child/line_tables.hpp"
 #include "analyzer/symbols/child/sandbox.hpp"
 #include "analyzer/symbols/child/table_writer.hpp"
@@ -31,12 +32,13 @@ struct Job {
     SymbolRequest request;
     UniqueFd file;
     UniqueFd table;
+    UniqueFd shared;  // kInlined: what the file shares with others
 };
 
 // nullopt: the parent is gone.
 Result<std::optional<Job>> receive(int socket) {
     std::array<std::byte, kMaxMessage> text{};
-    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(kRequestDescriptors * sizeof(int))> control{};
+    alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(kMaxRequestDescriptors * sizeof(int))> control{};
     iovec part{.iov_base = text.data(), .iov_len = text.size()};
     msghdr message{};
     message.msg_iov = &part;
@@ -50,13 +52,14 @@ Result<std::optional<Job>> receive(int socket) {
     if (size == 0) return std::optional<Job>{};
 
     const cmsghdr* header = CMSG_FIRSTHDR(&message);
-    const bool two = header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-                     header->cmsg_len == CMSG_LEN(kRequestDescriptors * sizeof(int));
+    const bool carries = header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+                         header->cmsg_len >= CMSG_LEN(kRequestDescriptors * sizeof(int)) &&
+                         header->cmsg_len <= CMSG_LEN(kMaxRequestDescriptors * sizeof(int));
     const auto request = decode_request(Bytes(text).first(static_cast<std::size_t>(size)));
-    if (!two || !request) return fail(ErrorCode::kInvalid, "malformed request");
-    std::array<int, kRequestDescriptors> fds{};
-    std::memcpy(fds.data(), CMSG_DATA(header), sizeof(fds));
-    return Job{.request = *request, .file = UniqueFd(fds[0]), .table = UniqueFd(fds[1])};
+    if (!carries || !request) return fail(ErrorCode::kInvalid, "malformed request");
+    std::array<int, kMaxRequestDescriptors> fds{-1, -1, -1};
+    std::memcpy(fds.data(), CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+    return Job{.request = *request, .file = UniqueFd(fds[0]), .table = UniqueFd(fds[1]), .shared = UniqueFd(fds[2])};
 }
 
 // What the caller wrote at the head of the answer's memfd.
@@ -78,6 +81,8 @@ Result<void> answer(const Job& job) {
         case RequestKind::kLines: return answer_lines(job.table.get(), job.file.get(), job.request.max_table_bytes);
         case RequestKind::kUnwind:
             return write_unwind_table(job.table.get(), job.file.get(), job.request.max_table_bytes);
+        case RequestKind::kInlined:
+            return answer_inlined(job.table.get(), job.file.get(), job.shared.get(), job.request.max_table_bytes);
         case RequestKind::kSymbols: break;
         case RequestKind::kLinkedDebugFile:
             if (debug_link_crc(job.file.get()) != job.request.crc) return fail(ErrorCode::kNotFound, "another file");

@@ -356,7 +356,7 @@ TEST_F(ChainResolverTest, MemoryChangesNothing) {
         ChainResolver fresh;
         fresh.set_kernel_text(KernelText(SyntheticCode::text_ranges()));
         const Chain& without_memory =
-            fresh.resolve(std::get<collector::SampleRecord>(*record), process, kernel, max_stack);
+            fresh.resolve(std::get<collector::SampleRecord>(*record), process, space, max_stack);
         std::vector<Frame> expected;
         for (auto at = without_memory.frames.rbegin(); at != without_memory.frames.rend(); ++at) {
             expected.push_back(fresh.frames().frame(*at));

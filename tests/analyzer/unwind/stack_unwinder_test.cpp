@@ -266,7 +266,7 @@ TEST_F(StackUnwinderTest, SlicesHoldUnwoundChainsWithTheirMarks) {
     fields.user_registers[6] = kStack + 0x20;
     words[5] = kProgram + 0x10;
     give();
-    builder.on_cut({.time = monotonic_from_ns(5000), .wall = {}, .cpu_times = {}, .last = true});
+    builder.on_cut({.time = monotonic_from_ns(5000), .wall = {}, .cpu_times = {}, .modules = {}, .last = true});
     ASSERT_EQ(slices.size(), 1U);
     const Slice& slice = *slices[0];
     ASSERT_EQ(slice.stacks.size(), 4U);
@@ -278,7 +278,7 @@ TEST_F(StackUnwinderTest, SlicesHoldUnwoundChainsWithTheirMarks) {
     // Without an unwinder such samples have their leaf, and are not called broken.
     builder.set_user_chains(nullptr);
     give();
-    builder.on_cut({.time = monotonic_from_ns(9000), .wall = {}, .cpu_times = {}, .last = true});
+    builder.on_cut({.time = monotonic_from_ns(9000), .wall = {}, .cpu_times = {}, .modules = {}, .last = true});
     ASSERT_EQ(slices.size(), 2U);
     ASSERT_EQ(slices[1]->stacks.size(), 1U);
     EXPECT_EQ(slices[1]->stacks[0].depth, 1U);

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyzer/bundle/evidence_recorder.hpp"
+
+#include <algorithm>
+
+namespace perfvigil::analyzer {
+
+Symbol EvidenceRecorder::resolve(const collector::DsoRef& dso, std::uint64_t offset) {
+    const Symbol symbol = source_.resolve(dso, offset);
+    // The last answer counts: a file that could not be read at once may be read later.
+    dso_of(dso).answers[offset].symbol = symbol_number(symbol);
+    return symbol;
+}
+
+std::vector<collector::KernelTextRange> EvidenceRecorder::kernel_text() {
+    auto ranges = source_.kernel_text();
+    evidence_.kernel_text.clear();
+    for (const auto& range : ranges) {
+        evidence_.kernel_text.push_back(
+            {.start = range.start, .size = range.end - range.start, .text_class = range.text_class});
+    }
+    return ranges;
+}
+
+CodeFrames EvidenceRecorder::frames_of(const std::vector<SampledCode>& codes) {
+    auto found = source_.frames_of(codes);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+        auto& answers = dso_of(codes[i].dso).answers;
+        const auto at = answers.find(codes[i].offset);
+        if (at != answers.end()) at->second.chain = chain_number(found.frames[i]);
+    }
+    evidence_.line_sentences = found.sentences;
+    return found;
+}
+
+void EvidenceRecorder::add_code(const FunctionCode& code) {
+    EvidenceCode kept{.dso = static_cast<std::uint32_t>(number_of(code.function.dso)),
+                      .start = code.function.start,
+                      .shift = code.shift,
+                      .machine = code.machine,
+                      .big_endian = code.big_endian,
+                      .wide = code.wide,
+                      .code = std::string(reinterpret_cast<const char*>(code.code.data()), code.code.size()),
+                      .has_lines = code.lines.has_value(),
+                      .lines = {},
+                      .notes = code.notes};
+    for (std::size_t at = 0; code.lines && at < code.code.size(); ++at) {
+        const auto line = code.lines->find(LinkAddress{code.function.start + code.shift + at});
+        const EvidenceCode::Line run{
+            .offset = at, .file = string_number(line ? line->file : ""), .line = line ? line->line : 0};
+        const bool same =
+            !kept.lines.empty() && kept.lines.back().file == run.file && kept.lines.back().line == run.line;
+        if (!same) kept.lines.push_back(run);
+    }
+    evidence_.codes.push_back(std::move(kept));
+}
+
+Evidence EvidenceRecorder::take() {
+    for (auto& answered : dsos_) {
+        for (const auto& [offset, answer] : answered.answers) {
+            answered.dso.addresses.push_back({.offset = offset, .symbol = answer.symbol, .chain = answer.chain});
+        }
+        evidence_.dsos.push_back(std::move(answered.dso));
+    }
+    evidence_.refusals = source_.refusals();
+    evidence_.notes = source_.notes();
+    evidence_.degraded = source_.degraded();
+    Evidence taken = std::exchange(evidence_, {});
+    dsos_.clear();
+    dso_numbers_.clear();
+    dsos_by_key_.clear();
+    strings_.clear();
+    symbols_.clear();
+    chains_.clear();
+    return taken;
+}
+
+EvidenceRecorder::AnsweredDso& EvidenceRecorder::dso_of(const collector::DsoRef& dso) { return dsos_[number_of(dso)]; }
+
+// A Dso that was forgotten and came again has another id.
+std::size_t EvidenceRecorder::number_of(const collector::DsoRef& dso) {
+    const auto known = dso_numbers_.find(dso->id);
+    if (known != dso_numbers_.end()) return known->second;
+    const auto [at, added] = dsos_by_key_.try_emplace(evidence_key(*dso), dsos_.size());
+    dso_numbers_.emplace(dso->id, at->second);
+    if (!added) return at->second;
+    EvidenceDso made{.kind = dso->kind,
+                     .path = string_number(dso->path),
+                     .build_id = dso->build_id,
+                     .major = dso->major,
+                     .minor = dso->minor,
+                     .inode = dso->inode,
+                     .inode_generation = dso->inode_generation,
+                     .pid = dso->kind == collector::DsoKind::kAnonymous ? dso->first_pid : Pid{},
+                     .addresses = {}};
+    dsos_.push_back({.dso = std::move(made), .answers = {}});
+    return at->second;
+}
+
+std::uint32_t EvidenceRecorder::string_number(std::string_view text) {
+    const auto known = strings_.find(text);
+    if (known != strings_.end()) return known->second;
+    const auto number = static_cast<std::uint32_t>(evidence_.strings.size());
+    evidence_.strings.emplace_back(text);
+    strings_.emplace(text, number);
+    return number;
+}
+
+std::uint32_t EvidenceRecorder::symbol_number(const Symbol& symbol) {
+    const EvidenceSymbol wanted{.name = string_number(symbol.name),
+                                .dso = string_number(symbol.dso),
+                                .start = symbol.start,
+                                .size = symbol.size,
+                                .reason = symbol.reason};
+    const auto [at, added] = symbols_.try_emplace({wanted.name, wanted.dso, wanted.start, wanted.size, wanted.reason},
+                                                  static_cast<std::uint32_t>(evidence_.symbols.size()));
+    if (added) evidence_.symbols.push_back(wanted);
+    return at->second;
+}
+
+// Plus one; 0 for none.
+std::uint32_t EvidenceRecorder::chain_number(const std::vector<InlinedFrame>& frames) {
+    if (frames.empty()) return 0;
+    EvidenceChain chain;
+    std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>> key;
+    for (const auto& frame : frames) {
+        chain.push_back(
+            {.function = string_number(frame.function), .file = string_number(frame.file), .line = frame.line});
+        key.emplace_back(chain.back().function, chain.back().file, chain.back().line);
+    }
+    const auto [at, added] = chains_.try_emplace(std::move(key), static_cast<std::uint32_t>(evidence_.chains.size()));
+    if (added) evidence_.chains.push_back(std::move(chain));
+    return at->second + 1;
+}
+
+}  // namespace perfvigil::analyzer

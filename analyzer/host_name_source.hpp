@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Names for a capture from the files of this host and of SymbolSources.
+#pragma once
+
+#include "analyzer/name_source.hpp"
+#include "analyzer/symbols/host_names.hpp"
+#include "collector/capture_reader.hpp"
+
+namespace perfvigil::analyzer {
+
+class HostNameSource final : public NameSource {
+public:
+    // Both outlive this.
+    HostNameSource(CaptureNames& names, const collector::CaptureReader& reader) : names_(names), reader_(reader) {}
+
+    [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override {
+        return names_.resolve(dso, offset);
+    }
+    void begin_window() override { names_.begin_window(); }
+    void begin_slice(MonotonicTime from, MonotonicTime to) override { names_.begin_slice(from, to); }
+    [[nodiscard]] std::vector<collector::KernelTextRange> kernel_text() override;
+    [[nodiscard]] CodeFrames frames_of(const std::vector<SampledCode>& codes) override;
+    [[nodiscard]] Result<void> usable() override;
+    [[nodiscard]] std::vector<std::string> refusals() override;
+    [[nodiscard]] std::vector<collector::Degraded> degraded() override;
+    [[nodiscard]] std::vector<std::string> notes() override;
+
+private:
+    CaptureNames& names_;
+    const collector::CaptureReader& reader_;
+};
+
+}  // namespace perfvigil::analyzer

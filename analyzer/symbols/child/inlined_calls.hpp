@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Which calls were inlined around single addresses of one ELF file, from its DWARF. As line_tables.hpp: the file may
+// lie about everything; what takes too long or too much is ended by the process's limits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/build_id.hpp"
+#include "base/error.hpp"
+
+namespace perfvigil::analyzer {
+
+struct InlinedCalls {
+    struct Frame {
+        std::uint32_t function = 0;  // numbers in `names` plus one; 0: unknown
+        std::uint32_t file = 0;
+        std::uint32_t line = 0;
+    };
+    std::uint32_t flags = 0;            // InlinedFlag
+    BuildId alt;                        // of the file that holds what several files share
+    std::vector<std::uint32_t> counts;  // as the addresses: of their frames
+    std::vector<Frame> frames;          // one address after the other, innermost first
+    std::vector<std::string> names;
+};
+
+// `addresses`: link addresses, strictly ascending. `alt`: the shared file (dwz), -1 where there is none.
+[[nodiscard]] InlinedCalls read_inlined_calls(int fd, int alt, const std::vector<std::uint64_t>& addresses);
+
+// Answers the addresses at the head of `question` behind them (inlined_format.hpp). kExhausted: over `max_bytes`.
+[[nodiscard]] Result<void> answer_inlined(int question, int file, int alt, std::uint64_t max_bytes);
+
+}  // namespace perfvigil::analyzer
