@@ -43,7 +43,8 @@ protected:
     }
     // A load on every CPU.
     void load_all(const std::string& seconds) {
-        for (const auto cpu : collector::online_cpus().value()) {
+        const auto online = collector::online_cpus().value();
+        for (const auto cpu : online) {
             loads.push_back(
                 std::make_unique<Client>("spin", std::vector<std::string>{seconds, std::to_string(cpu.value)}));
         }
