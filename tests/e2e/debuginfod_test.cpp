@@ -86,11 +86,9 @@ TEST(DebuginfodServer, NamesWhatIsNotOnThisHost) {
     ASSERT_TRUE(head);
 
     const auto capture = folder / "app.data";
-    {
-        test::Client client(program, {});
-        (void)test::output_of(test::kPerfvigil,
-                              {"record", "-o", capture, "-a", "-F", "499", "-e", "cpu-clock", "-d", "1s"});
-    }
+    // Started by the recorder, so that the kernel tells the build-id.
+    (void)test::output_of(test::kPerfvigil,
+                          {"record", "-o", capture, "-F", "499", "-e", "cpu-clock", "-d", "1s", "--", program});
     const auto port = free_port();
     test::Client server("/usr/bin/debuginfod",
                         {"-d", ":memory:", "-p", std::to_string(port), "-F", "-t", "0", folder / "served"});

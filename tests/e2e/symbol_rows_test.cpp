@@ -163,7 +163,9 @@ void SymbolRows::start_rows() {
     fs::create_symlink("/real", folder_ / "root/link");
     run(compile("chroots", kChroots, ""), {folder_ / "root", "/link/row_chroot"});
 
-    run(compile("from_memory", kFromMemory, ""), {compile("for_memory", hot("hot_memfd"), "")});
+    // A little later: the kernel tells that a memfd is a program only when it maps it. /proc does not.
+    run("/bin/sh", {"-c", "sleep 1; exec " + compile("from_memory", kFromMemory, "") + " " +
+                              compile("for_memory", hot("hot_memfd"), "")});
     run(compile("row_loads", kLoadsLibrary, ""), {compile("librow.so", kLibrary, "-shared -fPIC")});
     run(compile("row_vdso", kAsksForTheTime, ""));
     start_overlay();
@@ -237,7 +239,7 @@ TEST_F(SymbolRows, AreNamedWhileTheyLiveAndAsPerfNamesThem) {
     if (HasFatalFailure()) return;
     const auto capture = folder_ / "rows.data";
     const auto live = seen_in(test::ReportView::of_perfvigil(
-        {"record", "--json", "-o", capture, "-a", "-F", "999", "-e", "cpu-clock", "-d", "4s"}));
+        {"record", "--json", "-o", capture, "-a", "-F", "999", "-e", "cpu-clock", "-d", "5s"}));
     for (const auto& [dso, function] : rows_) {
         ASSERT_TRUE(live.contains(dso)) << dso;
         const Seen& seen = live.at(dso);
