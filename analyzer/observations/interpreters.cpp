@@ -132,8 +132,8 @@ void judge_interpreters(const Tally& tally, Observations& found) {
         const auto low = tally.share(sum).interval.low;
         auto made = about("interpreted_code", low >= kShowsMuch ? Severity::kNotice : Severity::kInfo, tally, sum);
         add_part(made, tally, std::string(interpreter.language), sum);
-        made.evidence =
-            fmt::format("{} is in the interpreter of {} ({}).", amount(tally, sum), interpreter.language, binary);
+        made.evidence = fmt::format("{} is in or under the interpreter of {} ({}).", amount(tally, sum),
+                                    interpreter.language, binary);
         made.meaning =
             "The functions named there are the interpreter's own: they say how the script is run. Which of the "
             "script's "

@@ -6,6 +6,7 @@
 
 #include "analyzer/symbols/vdso_image.hpp"
 #include "base/fd.hpp"
+#include "base/text.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -56,6 +57,12 @@ JitNamesOptions jit_options(const HostSymbolizerOptions& options, const ThisHost
             .proc = options.proc,
             .host_root = options.host_root,
             .bytes = options.jit_bytes};
+}
+
+// "…/jitted-PID-N.so": one function of a jitdump, written by perf inject --jit, after the recording by nature.
+bool is_made_by_inject(std::string_view path) {
+    const auto name = base_name(path);
+    return name.starts_with("jitted-") && name.ends_with(".so");
 }
 
 UnknownReason reason_of(const Error& error) {
@@ -235,7 +242,7 @@ Result<OpenedFileRef> HostSymbolizer::open(const collector::Dso& wanted) {
     }
     auto file = files_.file_of(wanted);
     // Written to since: it may be another file under the same inode.
-    if (file && until && (*file)->modified >= *until) {
+    if (file && until && (*file)->modified >= *until && !is_made_by_inject(wanted.path)) {
         return fail(ErrorCode::kInvalid, wanted.path + ": was changed since the recording");
     }
     return file;

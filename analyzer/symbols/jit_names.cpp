@@ -12,7 +12,8 @@
 namespace perfvigil::analyzer {
 namespace {
 
-constexpr std::chrono::seconds kReadAgain{5};
+constexpr std::chrono::seconds kReadAgain{1};     // in effect once a slice
+constexpr std::chrono::seconds kLookForDump{60};  // where there was none: it takes reading all mappings
 constexpr std::uint64_t kMaxPerfMap = 64U << 20;
 constexpr std::size_t kMaxReadings = 4;  // of a perf map that is written anew, in one window
 constexpr std::uint64_t kKeepWindows = 3;
@@ -111,6 +112,8 @@ void JitNames::refresh(const collector::Dso& dso, Process& process) {
 
 void JitNames::refresh_dump(Pid pid, Process& process) {
     if (process.dump == nullptr) {
+        if (clock_.monotonic() < process.look_for_dump) return;
+        process.look_for_dump = clock_.monotonic() + kLookForDump;
         auto file = open_jit_dump(pid, options_.proc);
         if (!file || *file == nullptr) return;
         // Whom the file calls its own is judged by its header: the pid that the process has for itself.

@@ -68,6 +68,7 @@ private:
         std::vector<std::unique_ptr<PerfMapReading>> maps;
         std::unique_ptr<JitDumpReading> dump;
         MonotonicTime read_again{};
+        MonotonicTime look_for_dump{};
         bool tried = false;
         std::uint64_t last_used = 0;
     };

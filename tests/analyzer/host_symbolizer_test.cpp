@@ -537,6 +537,11 @@ TEST_F(HostSymbolizerTest, CaptureOfThisBootMayUseDeviceAndInodeOfOlderFiles) {
     rewritten->inode = 8;
     files_.files["/new"].modified = clock_.wall() + std::chrono::seconds(1);
     EXPECT_EQ(name(rewritten, 0x1010), "/new ?build_id_mismatch");
+    put_file("/jitted-7-1.so", "", "made_by_inject");
+    auto jitted = std::make_shared<collector::Dso>(*dso("/jitted-7-1.so"));
+    jitted->inode = 9;
+    files_.files["/jitted-7-1.so"].modified = clock_.wall() + std::chrono::seconds(1);
+    EXPECT_EQ(name(jitted, 0x1010), "/jitted-7-1.so made_by_inject");
     EXPECT_EQ(name(dso("[kernel.kallsyms]", "", DsoKind::kKernel), 0x1110), "[kernel.kallsyms] schedule");
 }
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <cmath>
 #include <filesystem>
 #include <map>
 
@@ -50,10 +50,20 @@ Counts perf_counts(const std::string& file, std::string_view prefix = "jit_") {
     return counts;
 }
 
-void record(const std::string& file, std::vector<std::string> command) {
-    std::vector<std::string> arguments{"record", "-o", file, "-F", "997", "-e", "cpu-clock", "--"};
+// What the command printed.
+std::string record(const std::string& file, std::vector<std::string> command) {
+    std::vector<std::string> arguments{"record", "-e", "cpu-clock", "-F", "997", "-o", file, "--"};
     arguments.insert(arguments.end(), command.begin(), command.end());
-    (void)test::output_of(test::kPerfvigil, arguments);
+    return test::output_of(test::kPerfvigil, arguments);
+}
+
+// CPU nanoseconds of a client's functions, in what it printed among other numbers.
+std::vector<double> spent(const std::string& output) {
+    std::vector<double> numbers;
+    for (const double number : Client::numbers(output)) {
+        if (number > 1e6) numbers.push_back(number);
+    }
+    return numbers;
 }
 
 // Removes what processes left in /tmp.
@@ -65,7 +75,9 @@ protected:
     ~JitTest() override {
         for (const auto& entry : std::filesystem::directory_iterator("/tmp")) {
             const auto name = entry.path().filename().string();
-            if (name.starts_with("perf-") && name.ends_with(".map") && maps_before_.count(name) == 0) {
+            if (!name.starts_with("perf-") || !name.ends_with(".map") || maps_before_.count(name) != 0) continue;
+            const auto pid = name.substr(5, name.size() - 9);
+            if (::access(("/proc/" + pid).c_str(), F_OK) != 0) {  // somebody else's lives
                 std::error_code ignored;
                 std::filesystem::remove(entry.path(), ignored);
             }
@@ -81,36 +93,41 @@ protected:
     std::map<std::string, int> maps_before_;
 };
 
-// The dump says when code came, moved and was replaced; read directly, or after perf wrote it into the capture.
+// The dump says when code came, moved and was replaced.
 TEST_F(JitTest, JitdumpByTime) {
     const auto file = folder_ / "jit.perf.data";
-    record(file, {test::client_path("jitdump"), "2.4", folder_.path().string()});
+    const auto times = spent(record(file, {test::client_path("jitdump"), "2.4", folder_.path().string()}));
+    ASSERT_EQ(times.size(), 3U);
     const auto ours = jit_counts(ReportView::of_perfvigil({"report", "--json", file}));
     ASSERT_EQ(ours.size(), 2U);
-    // Second ran for two thirds of the time, at two addresses.
-    EXPECT_GT(ours.at("jit_first"), 100U);
-    EXPECT_GT(static_cast<double>(ours.at("jit_second")), 1.2 * static_cast<double>(ours.at("jit_first")));
-
-    const auto injected = folder_ / "injected.perf.data";
-    (void)test::output_of("/usr/bin/perf", {"inject", "-f", "-j", "-i", file, "-o", injected});
-    EXPECT_EQ(ours, perf_counts(injected));
-    EXPECT_EQ(jit_counts(ReportView::of_perfvigil({"report", "--json", injected})), ours);
+    const auto first = static_cast<double>(ours.at("jit_first"));
+    const auto second = static_cast<double>(ours.at("jit_second"));
+    ASSERT_GT(first + second, 300);
+    const double share = times[0] / (times[0] + times[1] + times[2]);
+    // Four standard errors of the share of so many samples.
+    EXPECT_NEAR(first / (first + second), share, 4 * std::sqrt(share * (1 - share) / (first + second)));
+    // All of the client's time but what it spends in between.
+    EXPECT_GT((first + second) / 997e-9, 0.9 * (times[0] + times[1] + times[2]));
 }
 
+// Read directly, or after perf wrote it into the capture.
 TEST_F(JitTest, JitdumpInACaptureOfPerf) {
+    // --buildid-mmap: while another session asks for build-ids, kernels flag the records of those that do not as well,
+    // and perf 6.1 aborts on what it takes for one.
     const auto file = folder_ / "jit.perf.data";
     const auto dir = folder_.path().string();
-    (void)test::output_of("/usr/bin/perf", {"record", "-q", "-k", "mono", "-g", "-F", "997", "-e", "cpu-clock", "-o",
-                                            file, test::client_path("jitdump"), "1.5", dir});
+    (void)test::output_of("/usr/bin/perf", {"record", "-q", "-k", "mono", "--buildid-mmap", "-g", "-F", "997", "-e",
+                                            "cpu-clock", "-o", file, test::client_path("jitdump"), "1.5", dir});
     const auto injected = folder_ / "injected.perf.data";
     (void)test::output_of("/usr/bin/perf", {"inject", "-f", "-j", "-i", file, "-o", injected});
     const auto ours = jit_counts(ReportView::of_perfvigil({"report", "--json", file}));
     EXPECT_EQ(ours.size(), 2U);
     EXPECT_EQ(ours, perf_counts(injected));
+    EXPECT_EQ(jit_counts(ReportView::of_perfvigil({"report", "--json", injected})), ours);
 
     // Of another clock nothing can be placed, and that is said.
-    (void)test::output_of("/usr/bin/perf", {"record", "-q", "-g", "-F", "997", "-e", "cpu-clock", "-o", file,
-                                            test::client_path("jitdump"), "0.5", dir});
+    (void)test::output_of("/usr/bin/perf", {"record", "-q", "--buildid-mmap", "-g", "-F", "997", "-e", "cpu-clock",
+                                            "-o", file, test::client_path("jitdump"), "0.5", dir});
     const auto report = ReportView::of_perfvigil({"report", "--json", file});
     EXPECT_TRUE(jit_counts(report).empty());
     EXPECT_NE(boost::json::serialize(report.root().at("warnings")).find("-k mono"), std::string::npos);
@@ -118,7 +135,7 @@ TEST_F(JitTest, JitdumpInACaptureOfPerf) {
 
 TEST_F(JitTest, PerfMapAfterItsProcess) {
     const auto file = folder_ / "map.perf.data";
-    record(file, {test::client_path("jit_map"), "2"});
+    (void)record(file, {test::client_path("jit_map"), "2"});
     const auto ours = jit_counts(ReportView::of_perfvigil({"report", "--json", file}));
     EXPECT_EQ(ours.size(), 2U);  // a map knows no times: its last word counts
     EXPECT_GT(ours.at("jit_second"), 200U);
@@ -131,8 +148,8 @@ TEST_F(JitTest, LiveByTheSlice) {
     test::DaemonProcess daemon(folder_);
     daemon.start({.slice = "1s", .window = "5s", .frequency = "499Hz"});
     ASSERT_TRUE(daemon.wait_ready()) << daemon.log();
-    Client map("jit_map", {"9"});
-    Client dump("jitdump", {"9", folder_.path().string()});
+    Client map("jit_map", {"6"});
+    Client dump("jitdump", {"6", folder_.path().string()});
     const auto map_spent = Client::numbers(map.output());
     const auto dump_spent = Client::numbers(dump.output());
     ASSERT_TRUE(daemon.wait_windows(daemon.stored_windows().size() + 1)) << daemon.log();
@@ -145,13 +162,12 @@ TEST_F(JitTest, LiveByTheSlice) {
     const double second = map_spent.at(1) + dump_spent.at(1) + dump_spent.at(2);
     const double all = first + second + map_spent.at(2);
     const auto named = static_cast<double>(counts["jit_first"] + counts["jit_second"] + counts["jit_other"]) / 499e-9;
-    // A map is looked at every five seconds, and a new process has none for a moment.
+    // A new process has no names for a moment.
     EXPECT_GT(named, 0.8 * all) << named << " of " << all;
     EXPECT_LT(named, 1.1 * all);
-    // Replaced code: a slice on either side may be taken for its neighbour, and a map's later reading comes late.
-    EXPECT_NEAR(static_cast<double>(counts["jit_first"]) / 499e-9, first, 0.3 * all);
-    EXPECT_GT(static_cast<double>(counts["jit_first"]) / 499e-9, 0.6 * first);
-    EXPECT_GT(static_cast<double>(counts["jit_second"]) / 499e-9, 0.5 * second);
+    // Replaced code: one slice on either side may be taken for its neighbour.
+    EXPECT_NEAR(static_cast<double>(counts["jit_first"]) / 499e-9, first, 0.2 * all);
+    EXPECT_NEAR(static_cast<double>(counts["jit_second"]) / 499e-9, second, 0.25 * all);
 }
 
 // Of the samples in code without a file, the share that has a name, of one program.
@@ -181,7 +197,7 @@ TEST_F(JitTest, Node) {
                       "while (Date.now() < end) t += hotInScript(100000);\n"
                       "console.log(t > 0);\n");
     const auto file = folder_ / "node.perf.data";
-    record(file, {node, "--perf-basic-prof", "--interpreted-frames-native-stack", script});
+    (void)record(file, {node, "--perf-basic-prof", "--interpreted-frames-native-stack", script});
     const auto report = ReportView::of_perfvigil({"report", "--json", file});
     const auto share = named_share(report);
     RecordProperty("named_percent", static_cast<int>(100 * share));
@@ -212,8 +228,8 @@ TEST_F(JitTest, Java) {
     if (::access("/usr/bin/javac", X_OK) != 0) GTEST_SKIP() << "needs /usr/bin/javac";
     (void)test::output_of("/usr/bin/javac", {"-d", folder_.path().string(), source});
     const auto file = folder_ / "java.perf.data";
-    record(file, {java, "-XX:+UnlockDiagnosticVMOptions", "-XX:+PreserveFramePointer", "-XX:+DumpPerfMapAtExit", "-cp",
-                  folder_.path().string(), "Hot"});
+    (void)record(file, {java, "-XX:+UnlockDiagnosticVMOptions", "-XX:+PreserveFramePointer", "-XX:+DumpPerfMapAtExit",
+                        "-cp", folder_.path().string(), "Hot"});
     const auto report = ReportView::of_perfvigil({"report", "--json", file});
     const auto share = named_share(report);
     RecordProperty("named_percent", static_cast<int>(100 * share));

@@ -39,7 +39,7 @@ protected:
     }
     ReportView report_of(std::vector<std::string> command) {
         const auto file = folder_ / "names.perf.data";
-        std::vector<std::string> arguments{"record", "-o", file, "-F", "997", "-e", "cpu-clock", "--"};
+        std::vector<std::string> arguments{"record", "-e", "cpu-clock", "-F", "997", "-o", file, "--"};
         arguments.insert(arguments.end(), command.begin(), command.end());
         (void)test::output_of(test::kPerfvigil, arguments);
         return ReportView::of_perfvigil({"report", "--json", file});
@@ -74,7 +74,7 @@ fn generic_work<T: Into<u64> + Copy>(value: T, n: u64) -> u64 {
 #[inline(never)]
 fn run_closure<F: Fn(u64) -> u64>(f: F, n: u64) -> u64 { f(n) }
 fn main() {
-    let end = std::time::Instant::now() + std::time::Duration::from_millis(1500);
+    let end = std::time::Instant::now() + std::time::Duration::from_millis(1000);
     let mut t = 0u64;
     while std::time::Instant::now() < end {
         t ^= Adder(1u64).work(200_000) ^ generic_work(7u32, 200_000);
