@@ -45,10 +45,18 @@ int run_kallsyms(const KallsymsOptions& options) {
                               "a kcore, and then shows every module as the kernel"},
             kUsage);
     }
-    const auto copy = analyzer::copy_kallsyms(form_of(options));
+    const auto form = form_of(options);
+    const auto copy = analyzer::copy_kallsyms(form);
     if (!copy) return complain(copy.error());
     const auto written = write_output(options.output, *copy);
-    return written ? kDone : complain(written.error());
+    if (!written) return complain(written.error());
+    if (form == analyzer::KallsymsForm::kFull) {
+        fmt::print(
+            stderr,
+            "perfvigil: perf takes a module's own file first, wherever it finds it: where this kernel's modules are "
+            "installed add --symfs=/an/empty/folder, and read user code without it.\n");
+    }
+    return kDone;
 }
 
 }  // namespace

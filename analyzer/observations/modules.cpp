@@ -64,8 +64,9 @@ void add_split(const Tally& tally, const std::map<std::string_view, Sum>& sums, 
                        : "The loader places each section by itself: names that were computed from the .ko file may be "
                          "those of other functions.";
     made.remedy =
-        "For perf give a full copy of /proc/kallsyms of that boot under another name than kallsyms: perf "
-        "report --kallsyms=/tmp/full.txt.";
+        "For perf make a full copy of that boot's symbols (perfvigil kallsyms --full) and keep it from the .ko files: "
+        "perf "
+        "report --kallsyms=/tmp/full.txt --symfs=/an/empty/folder.";
     found.push_back(std::move(made));
 }
 
@@ -88,7 +89,7 @@ void add_unverified(const Tally& tally, const std::map<std::string_view, Sum>& s
         "file are those of other functions where its text is split into sections.";
     made.remedy =
         "On that host count ls /sys/module/NAME/sections/.text.*: with more than a few, take names from a "
-        "full copy of /proc/kallsyms (perf report --kallsyms=/tmp/full.txt).";
+        "full copy of /proc/kallsyms (perf report --kallsyms=/tmp/full.txt --symfs=/an/empty/folder).";
     found.push_back(std::move(made));
 }
 
