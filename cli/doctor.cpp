@@ -15,6 +15,8 @@
 #include "analyzer/doctor/sysctl.hpp"
 #include "analyzer/stream_analysis.hpp"
 #include "analyzer/symbols/host_names.hpp"
+#include "analyzer/symbols/module_layout.hpp"
+#include "analyzer/symbols/symbol_child.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/client.hpp"
@@ -113,6 +115,8 @@ Result<doctor::Facts> find_out(const DoctorOptions& options) {
         wanted.folders.push_back({"captures.dir", configured->captures.directory, configured->captures.bytes});
     }
     auto facts = doctor::gather(wanted, configured->recording);
+    analyzer::SymbolChild child({}, system_clock());
+    facts.module_layout = analyzer::judge_module_layout(child, facts.release);
     ask_daemon(options.socket, facts);
     doctor::gather_trials(facts, collector::live_kernel(), configured->recording, system_clock());
     if (options.sampling > Nanoseconds{}) {

@@ -25,6 +25,7 @@ namespace perfvigil::analyzer::doctor {
 [[nodiscard]] Finding check_sample_cost(const Facts& facts);
 
 // checks_host.cpp: what the host adds or takes
+[[nodiscard]] Finding check_module_layout(const Facts& facts);
 [[nodiscard]] Finding check_idle(const Facts& facts);
 [[nodiscard]] Finding check_isolation(const Facts& facts);
 [[nodiscard]] Finding check_time(const Facts& facts);

@@ -10,6 +10,21 @@
 
 namespace perfvigil::analyzer::doctor {
 
+// Which copy of kallsyms stock perf would need here. Nothing of ours depends on it, so nothing is wrong either way.
+Finding check_module_layout(const Facts& facts) {
+    Finding made{.check = "module_layout"};
+    if (!facts.module_layout) {
+        made.verdict = Verdict::kUnknown;
+        made.evidence = "how modules are laid out was not looked at";
+        return made;
+    }
+    const auto& layout = *facts.module_layout;
+    if (layout.layout == ModuleLayout::kUnknown) made.verdict = Verdict::kUnknown;
+    made.evidence = fmt::format("for stock perf: perfvigil kallsyms --{}. {}",
+                                layout.form == KallsymsForm::kFull ? "full" : "stripped", layout.evidence);
+    return made;
+}
+
 // kernel/events/core.c: cpu-clock is a timer of each CPU, which wakes it.
 Finding check_idle(const Facts& facts) {
     Finding made{.check = "idle_wakeups"};

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/symbols/module_layout.hpp"
 #include "base/time.hpp"
 #include "collector/degraded.hpp"
 #include "collector/perf_probe.hpp"
@@ -88,7 +89,8 @@ struct Facts {
     std::optional<std::int64_t> nmi_watchdog;
     // Kernel symbols as the process sees them.
     enum class Symbols : std::uint8_t { kShown, kZero, kNone } kallsyms = Symbols::kNone;
-    bool modules_readable = false;  // /lib/modules/RELEASE
+    bool modules_readable = false;                     // /lib/modules/RELEASE
+    std::optional<ModuleLayoutVerdict> module_layout;  // absent: not looked at
     bool proc_sys_readable = false;
     std::vector<CpuPmu> pmus;
     std::vector<std::pair<std::string, std::string>> kernel_config;

@@ -22,16 +22,13 @@ std::string_view verdict_name(Verdict verdict) {
 }
 
 std::vector<Finding> examine(const Facts& facts) {
-    return {check_paranoid(facts),       check_capabilities(facts),
-            check_sandbox(facts),        check_kernel_version(facts),
-            check_clock_event(facts),    check_pmu(facts),
-            check_hybrid(facts),         check_nmi_watchdog(facts),
-            check_sample_rate(facts),    check_sample_cost(facts),
-            check_locked_memory(facts),  check_open_files(facts),
-            check_kernel_symbols(facts), check_kernel_unwinder(facts),
-            check_frame_pointers(facts), check_symbols(facts),
-            check_perf_maps(facts),      check_isolation(facts),
-            check_idle(facts),           check_time(facts),
+    return {check_paranoid(facts),       check_capabilities(facts),  check_sandbox(facts),
+            check_kernel_version(facts), check_clock_event(facts),   check_pmu(facts),
+            check_hybrid(facts),         check_nmi_watchdog(facts),  check_sample_rate(facts),
+            check_sample_cost(facts),    check_locked_memory(facts), check_open_files(facts),
+            check_kernel_symbols(facts), check_module_layout(facts), check_kernel_unwinder(facts),
+            check_frame_pointers(facts), check_symbols(facts),       check_perf_maps(facts),
+            check_isolation(facts),      check_idle(facts),          check_time(facts),
             check_disk(facts),           check_daemon(facts)};
 }
 

@@ -51,7 +51,7 @@ TEST(DoctorHere, EveryCheckAnswersAndTheExitStatusIsTheWorst) {
                                                            ", bytes: 1MiB}\n");
     const Client load("spin", {"60", "0"});
     const auto result = doctor(config);
-    EXPECT_EQ(result.checks.size(), 22U);
+    EXPECT_EQ(result.checks.size(), 23U);
     EXPECT_EQ(result.verdict("clock_event"), "ok") << result.checks.at("clock_event").at("evidence");
     EXPECT_EQ(result.verdict("daemon"), "unknown");
     EXPECT_NE(result.verdict("frame_pointers"), "unknown") << "there is a load to sample";

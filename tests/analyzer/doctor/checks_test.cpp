@@ -50,6 +50,11 @@ Facts healthy() {
     facts.nmi_watchdog = 1;
     facts.kallsyms = Facts::Symbols::kShown;
     facts.modules_readable = true;
+    facts.module_layout = ModuleLayoutVerdict{.layout = ModuleLayout::kWhole,
+                                              .form = KallsymsForm::kStripped,
+                                              .modules = 40,
+                                              .split = {},
+                                              .evidence = "None of 40 loaded modules is split."};
     facts.proc_sys_readable = true;
     facts.pmus = {{"cpu", ""}};
     facts.kernel_config = {{"CONFIG_UNWINDER_ORC", "y"}};
@@ -78,7 +83,7 @@ const Finding& of(const std::vector<Finding>& findings, std::string_view check) 
 
 TEST(Doctor, AHealthyHostIsWellInEveryCheck) {
     const auto findings = examine(healthy());
-    EXPECT_THAT(findings, SizeIs(22));
+    EXPECT_THAT(findings, SizeIs(23));
     std::set<std::string> names;
     for (const auto& one : findings) {
         EXPECT_EQ(one.verdict, Verdict::kOk) << one.check << ": " << one.evidence;
@@ -298,6 +303,19 @@ INSTANTIATE_TEST_SUITE_P(
              },
              "cannot be sampled"}),
     [](const auto& row) { return std::string(row.param.name); });
+
+TEST(Doctor, SaysWhichKallsymsStockPerfNeeds) {
+    Facts facts = healthy();
+    EXPECT_THAT(of(examine(facts), "module_layout").evidence,
+                HasSubstr("perfvigil kallsyms --stripped. None of 40 loaded modules is split."));
+    facts.module_layout->layout = ModuleLayout::kUnknown;
+    facts.module_layout->form = KallsymsForm::kFull;
+    const auto unknown = examine(facts);
+    EXPECT_EQ(of(unknown, "module_layout").verdict, Verdict::kUnknown);
+    EXPECT_THAT(of(unknown, "module_layout").evidence, HasSubstr("perfvigil kallsyms --full."));
+    facts.module_layout.reset();
+    EXPECT_EQ(of(examine(facts), "module_layout").verdict, Verdict::kUnknown);
+}
 
 TEST(Doctor, TextHasALineEachAndJsonTheSame) {
     Facts facts = healthy();
