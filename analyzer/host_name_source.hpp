@@ -16,6 +16,7 @@ public:
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override {
         return names_.resolve(dso, offset);
     }
+    [[nodiscard]] FileFacts describe(const collector::DsoRef& dso) override { return names_.describe(dso); }
     void begin_window() override { names_.begin_window(); }
     void begin_slice(MonotonicTime from, MonotonicTime to) override { names_.begin_slice(from, to); }
     [[nodiscard]] std::vector<collector::KernelTextRange> kernel_text() override;

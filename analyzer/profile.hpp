@@ -64,6 +64,22 @@ struct ProfileDso {
     friend bool operator==(const ProfileDso&, const ProfileDso&) = default;
 };
 
+// What a unit or container executed. One row per unit, container and build of a program.
+struct ProfileProgram {
+    std::string unit;               // as in ProfileContext
+    std::string container;          // the same
+    std::string slice;              // systemd's, around the unit
+    std::string cgroup;             // its path
+    std::string path;               // of the program, as its processes see it
+    std::string build_id{};         // hexadecimal digits; empty: unknown
+    std::string package{};          // that the file belongs to; empty: none, or not known
+    std::string package_version{};  // as the package manager writes it
+    std::uint64_t samples = 0;      // of its processes, idle excluded
+
+    friend bool operator==(const ProfileProgram&, const ProfileProgram&) = default;
+};
+inline constexpr std::size_t kMaxProfilePrograms = 2000;
+
 struct ProfileStack {
     std::vector<std::uint32_t> functions;  // innermost first; at least one in what ProfileBuilder makes
     std::uint8_t flags = 0;                // StackFlag
@@ -160,6 +176,7 @@ struct Profile {
     std::vector<ProfileEvent> events;
     std::vector<ProfileFunction> functions;
     std::vector<ProfileDso> dsos;  // those whose build-id is known and one: a file replaced meanwhile is not here
+    std::vector<ProfileProgram> programs;  // most samples first; the first of a unit is its main one
     std::vector<ProfileStack> stacks;
     std::vector<ProfileContext> contexts;
     std::vector<ProfileSample> samples;

@@ -23,7 +23,10 @@ void Slice::clear() {
     frames.clear();
     stack_frames.clear();
     stacks.clear();
-    for (auto& actor : actors) spare_actors_.push_back(std::move(actor));
+    for (auto& actor : actors) {
+        actor.program.reset();
+        spare_actors_.push_back(std::move(actor));
+    }
     actors.clear();
     dsos.clear();
     entries.clear();

@@ -69,6 +69,7 @@ struct Actor {
     std::string comm;         // the thread's
     std::string cgroup_path;  // empty where unknown
     bool kernel_thread = false;
+    collector::DsoRef program{};  // the file that was executed; null: unknown
     // Only where a file's analysis was asked to tell them apart (SampleSelection).
     std::optional<Tid> tid{};
     std::optional<CpuId> cpu{};

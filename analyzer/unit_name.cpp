@@ -46,16 +46,27 @@ bool is_unit(std::string_view part) {
 UnitName unit_of_cgroup(std::string_view cgroup_path) {
     UnitName name;
     std::string_view slice;
+    const std::string_view whole = cgroup_path;
+    std::size_t named_to = 0;
     while (!cgroup_path.empty()) {
         std::string_view part = next_piece(cgroup_path, '/');
-        if (const auto container = container_of(part); !container.empty()) name.container = container;
+        const std::size_t read_to = whole.size() - cgroup_path.size() - (cgroup_path.empty() ? 0 : 1);
+        if (const auto container = container_of(part); !container.empty()) {
+            name.container = container;
+            named_to = read_to;
+        }
         // systemd puts '_' before names that the kernel could take for one of its files (cg_escape).
         if (part.starts_with('_')) part.remove_prefix(1);
-        if (is_unit(part))
+        if (is_unit(part)) {
             name.unit = part;
-        else if (part.ends_with(".slice") && part.size() > 6 && part.front() != '-')
+            named_to = read_to;
+        } else if (part.ends_with(".slice") && part.size() > 6 && part.front() != '-') {
             slice = part;
+            named_to = read_to;
+        }
     }
+    name.slice = slice;
+    name.cgroup = whole.substr(0, named_to);
     if (name.unit.empty()) name.unit = slice;
     return name;
 }

@@ -27,6 +27,12 @@ bool is_user_mapping(const MmapRecord& mmap) {
     return mmap.pid.value >= 0 && (mode == kMiscUser || mode == 0);
 }
 
+bool is_loader(std::string_view path) {
+    const auto name = path.substr(path.rfind('/') + 1);
+    return name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld.so") ||
+           name.starts_with("ld-2.");
+}
+
 }  // namespace
 
 ProcessTable::ProcessTable(ProcessLimits limits, DsoListener* listener)
@@ -208,6 +214,7 @@ void ProcessTable::apply_comm(const CommRecord& comm) {
         entry.epoch = ProcessEpoch{next_epoch_++};
         entry.maps.clear();
         entry.placed_code.clear();
+        entry.program.reset();
         entry.anonymous.reset();
         entry.kernel_thread = false;
         entry.maps_incomplete = entry.maps_to_come = false;
@@ -277,6 +284,7 @@ void ProcessTable::fork_process(const TaskRecord& task) {
     child.comm = inherited;
     child.maps = parent->maps;
     child.placed_code = parent->placed_code;
+    child.program = parent->program;
     child.maps_incomplete = parent->maps_incomplete;
 }
 
@@ -303,6 +311,10 @@ void ProcessTable::apply_mmap(const MmapRecord& mmap) {
     if (std::exchange(entry.maps_to_come, false)) entry.maps_incomplete = false;
     Mapping mapping{.start = mmap.start, .end = end, .page_offset = mmap.page_offset, .dso = dso_of(mmap, entry)};
     if (mapping.dso->kind == DsoKind::kVdso) mapping.page_offset = 0;
+    // The kernel maps the program before its loader, and /proc lists it below all libraries.
+    if (entry.program == nullptr && mapping.dso->kind == DsoKind::kFile && !is_loader(mapping.dso->path)) {
+        entry.program = mapping.dso;
+    }
     if (!entry.maps.map(mapping, limits_.max_mappings_per_process)) ++dropped_;
 }
 

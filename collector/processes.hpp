@@ -38,7 +38,9 @@ struct Process {
     ProcessEpoch epoch{};  // changes at fork, exec and pid reuse
     std::string comm;      // of the main thread
     AddressSpace maps;
-    AddressSpace placed_code;      // ProcessTable::place_code: what lies where the maps have code without a file
+    AddressSpace placed_code;  // ProcessTable::place_code: what lies where the maps have code without a file
+    // The file that was executed: the first code that was mapped from a file, the loader passed over. Null: unknown.
+    DsoRef program{};
     bool kernel_thread = false;    // has no user mappings by nature (pid 0 included)
     bool maps_incomplete = false;  // first seen by a sample or by name only, or side-band records were lost since
     std::optional<MonotonicTime> exited;  // its last thread is gone

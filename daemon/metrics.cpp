@@ -233,6 +233,24 @@ void Metrics::add_slice(const analyzer::Slice& slice, const analyzer::SliceHotsp
     state.last_wall_end = slice.wall_end;
 }
 
+void Metrics::set_programs(const std::vector<analyzer::ProfileProgram>& programs) {
+    State& state = *state_;
+    state.unit_builds.clear();
+    for (const auto& row : programs) {  // most samples first
+        if (state.unit_builds.size() >= state.options.max_unit_builds) break;
+        if (row.unit.empty() || row.build_id.empty()) continue;
+        const std::string& unit = state.unit_names.of(row.unit);
+        // Instances of one unit share a name; the busiest one's program stands for them.
+        if (std::ranges::find(state.unit_builds, unit, &State::UnitBuild::unit) != state.unit_builds.end()) continue;
+        state.unit_builds.push_back({.unit = unit,
+                                     .program = state.dso_names.of(row.path),
+                                     .build_id = row.build_id,
+                                     .package = bounded_identity(row.package),
+                                     .package_version = bounded_identity(row.package_version)});
+    }
+    std::ranges::sort(state.unit_builds, {}, &State::UnitBuild::unit);
+}
+
 void Metrics::set(DaemonNumbers numbers) {
     State& state = *state_;
     for (auto& [reason, holds] : state.degraded) holds = false;

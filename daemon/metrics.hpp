@@ -34,6 +34,8 @@ struct MetricsOptions {
     std::size_t max_cpus = 64;
     // Binaries in broken_stack_ratio: those with the most broken stacks.
     std::size_t max_broken_dsos = 50;
+    // Units in unit_build_info: those with the most samples in the last window.
+    std::size_t max_unit_builds = 100;
 };
 
 // CPU time of the profiler itself since its start; see daemon/overhead.hpp.
@@ -120,6 +122,9 @@ public:
 
     // Replaces what was set before; counters in it are cumulative and never fall.
     void set(DaemonNumbers numbers);
+
+    // What the units of the last window executed (Profile::programs); replaces what was set before.
+    void set_programs(const std::vector<analyzer::ProfileProgram>& programs);
 
     // Prometheus text format 0.0.4, UTF-8 (protocol::kMetricsType).
     [[nodiscard]] std::string exposition() const;

@@ -133,6 +133,11 @@ struct Metrics::State {
     RecentShare named;                          // whole: every sample of the time event
     std::map<std::string, RecentShare> broken;  // by binary: samples through it, and those whose chain broke there
 
+    struct UnitBuild {
+        std::string unit, program, build_id, package, package_version;
+    };
+    std::vector<UnitBuild> unit_builds;  // the main program of each unit, by unit
+
     std::map<std::string, bool> degraded;  // by reason, whether it holds now; none is ever forgotten
     std::uint64_t slices = 0;
     std::uint64_t slices_maps_suspect = 0;

@@ -289,6 +289,15 @@ void write_hotspots(Page& page, const State& state) {
     write_family(page, state.units, kNsPerSecond, of_unit);
     page.counter("unit_throttled_seconds_total", "Time that a unit's own CPU limit kept it from running (cpu.stat).");
     if (state.units_throttled) write_family(page, state.throttled_units, kNsPerSecond, of_unit);
+    page.gauge("unit_build_info", "The main program of a systemd unit in the last window: always 1.");
+    for (const auto& row : state.unit_builds) {
+        page.add({{"unit", row.unit},
+                  {"program", row.program},
+                  {"build_id", row.build_id},
+                  {"package", row.package},
+                  {"version", row.package_version}},
+                 1);
+    }
 }
 
 void write_quality(Page& page, const State& state) {

@@ -22,6 +22,7 @@ public:
     explicit EvidenceRecorder(NameSource& source) : source_(source) {}
 
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override;
+    [[nodiscard]] FileFacts describe(const collector::DsoRef& dso) override { return source_.describe(dso); }
     void begin_window() override { source_.begin_window(); }
     void begin_slice(MonotonicTime from, MonotonicTime to) override { source_.begin_slice(from, to); }
     [[nodiscard]] std::vector<collector::KernelTextRange> kernel_text() override;

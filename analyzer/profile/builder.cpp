@@ -10,6 +10,7 @@
 #include "analyzer/ledger_sum.hpp"
 #include "analyzer/profile/events.hpp"
 #include "analyzer/profile/host.hpp"
+#include "analyzer/profile/programs.hpp"
 #include "analyzer/profile/tables.hpp"
 #include "analyzer/profile/warnings.hpp"
 #include "analyzer/slice/moment_tables.hpp"
@@ -52,6 +53,7 @@ struct ProfileBuilder::State {
     [[nodiscard]] std::uint32_t context_at_line(const Entry& entry, const Slice& slice);
     void count_entries(const Slice& slice);
     void count_broken(const Slice& slice);
+    void count_programs(const Slice& slice);
     void add_cpus(const Slice& slice, ProfileMoment& moment);
     void add_totals(const Slice& slice, ProfileMoment& moment);
     void add_top(ProfileMoment& moment);
@@ -75,6 +77,7 @@ struct ProfileBuilder::State {
     Nanoseconds fine_part{};     // of `fine`
     Nanoseconds parts_length{};  // of the open slice
     BrokenCounts broken;
+    UnitPrograms programs;
     WindowFacts facts;
     MonotonicTime first_start{};
     WallTime wall_end{};
@@ -95,6 +98,7 @@ struct ProfileBuilder::State {
     std::vector<std::uint32_t> stacks;
     std::vector<std::uint32_t> leaves;  // of stacks: the innermost function
     std::vector<std::uint32_t> contexts;
+    std::vector<std::uint64_t> actor_samples;
     std::vector<std::uint64_t> stack_samples;  // of the event that broken stacks are counted by
     boost::unordered_flat_map<collector::DsoId, const collector::DsoRef*> dsos;
     Sums<SelfSum> self;
@@ -227,6 +231,7 @@ void ProfileBuilder::State::count_samples(const Slice& slice) {
     translate_stacks(slice);
     count_entries(slice);
     count_broken(slice);
+    count_programs(slice);
 }
 
 void ProfileBuilder::State::translate_stacks(const Slice& slice) {
@@ -292,6 +297,17 @@ void ProfileBuilder::State::count_broken(const Slice& slice) {
         stack_samples[entry.stack] += entry.samples;
     }
     broken.add(slice, stack_samples, frame_functions, tables);
+}
+
+void ProfileBuilder::State::count_programs(const Slice& slice) {
+    actor_samples.assign(slice.actors.size(), 0);
+    for (const Entry& entry : slice.entries) {
+        if (!entry.idle && totals.number_of(entry.event) != kNone) actor_samples[entry.actor] += entry.samples;
+    }
+    for (std::size_t i = 0; i < actor_samples.size(); ++i) {
+        const Actor& actor = slice.actors[i];
+        programs.add(actor.cgroup_path, actor.program, actor_samples[i], symbolizer);
+    }
 }
 
 // --- small parts
@@ -385,6 +401,7 @@ Profile ProfileBuilder::build(const collector::HostFacts& host, std::string id) 
     profile.start = profile.end - (profile.end == WallTime{} ? Nanoseconds{} : state.duration);
     profile.host = profile_host(host);
     profile.events = state.totals.take();
+    profile.programs = state.programs.take(state.symbolizer);
     profile.broken = state.broken.take(state.tables);
     state.tables.hand_over(profile);
     for (auto& cpu : state.cpus) {

@@ -26,6 +26,8 @@ namespace perfvigil::analyzer {
 struct UnitName {
     std::string unit;
     std::string container;
+    std::string slice{};   // the innermost: "system.slice", "kubepods-burstable.slice"
+    std::string cgroup{};  // the path up to the unit or container, without what they keep below them
 };
 [[nodiscard]] UnitName unit_of_cgroup(std::string_view cgroup_path);
 

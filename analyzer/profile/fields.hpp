@@ -51,6 +51,19 @@ void fields(Archive& a, typename Archive::template Ref<ProfileDso> dso) {
 }
 
 template <class Archive>
+void fields(Archive& a, typename Archive::template Ref<ProfileProgram> program) {
+    a.text(1, program.unit);
+    a.text(2, program.container);
+    a.text(3, program.slice);
+    a.text(4, program.cgroup);
+    a.text(5, program.path);
+    a.text(6, program.build_id);
+    a.text(7, program.package);
+    a.text(8, program.package_version);
+    a.number(9, program.samples);
+}
+
+template <class Archive>
 void fields(Archive& a, typename Archive::template Ref<ProfileContext> context) {
     a.text(1, context.comm);
     a.text(2, context.unit);
@@ -184,6 +197,7 @@ void fields(Archive& a, typename Archive::template Ref<Profile> profile) {
     a.flag(30, profile.rounded);
     a.text(31, profile.filter);
     a.messages(32, profile.dsos);
+    a.messages(35, profile.programs);
 }
 
 // Functions and stacks as the columns of docs/profile.proto.

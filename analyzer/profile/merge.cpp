@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyzer/profile/merge.hpp"
 
+#include "analyzer/profile/programs.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -86,6 +88,7 @@ public:
         for (const auto& dso : builds_) {
             if (!dso.build_id.empty()) sum_.dsos.push_back(dso);
         }
+        limit_programs(sum_.programs);
         sum_.stacks = std::move(stacks_.values);
         sum_.contexts = std::move(contexts_.values);
         sum_.samples = std::move(samples_.rows());
@@ -250,6 +253,7 @@ private:
             known->samples += row.samples;
             known->broken += row.broken;
         }
+        for (const auto& row : profile.programs) add_program(sum_.programs, row);
         append_new(sum_.degraded, profile.degraded);
         append_new(sum_.warnings, profile.warnings);
         append_new(sum_.notes, profile.notes);

@@ -109,7 +109,8 @@ std::uint32_t ProfileTables::context(std::string_view comm, std::string_view cgr
         path_index_.insert(path_hash, path);
     }
     // Cgroups below one unit (a delegated tree) are one context.
-    const auto& [unit, container] = paths_[path].name;
+    const std::string& unit = paths_[path].name.unit;
+    const std::string& container = paths_[path].name.container;
     std::uint64_t hash = mix_text(mix_text(mix_text(hash_seed(), comm), unit), container);
     if (part.pid) hash = mix(hash, static_cast<std::uint32_t>(part.pid->value));
     if (part.tid) hash = mix(hash, static_cast<std::uint32_t>(part.tid->value));

@@ -97,7 +97,7 @@ std::string report_json(const Profile& profile, const ReportOptions& options) {
                               {"cpu_description", json_text(profile.host.cpu_description)},
                               {"cpus_online", profile.host.cpus_online},
                               {"recorder", json_text(profile.host.recorder)}}}};
-    json::array events, cpus, ledger, cycles, broken, degraded;
+    json::array events, cpus, ledger, cycles, broken, programs, degraded;
     for (std::uint32_t i = 0; i < profile.events.size(); ++i) events.push_back(event_json(profile, options, i));
     for (const auto& cpu : profile.cpus) {
         cpus.push_back(cpu_object(cpu));
@@ -106,6 +106,17 @@ std::string report_json(const Profile& profile, const ReportOptions& options) {
     }
     for (const auto& row : profile.broken) {
         broken.push_back({{"dso", json_text(row.dso)}, {"samples", row.samples}, {"broken", row.broken}});
+    }
+    for (const auto& row : profile.programs) {
+        programs.push_back({{"unit", json_text(row.unit)},
+                            {"container", json_text(row.container)},
+                            {"slice", json_text(row.slice)},
+                            {"cgroup", json_text(row.cgroup)},
+                            {"program", json_text(row.path)},
+                            {"build_id", row.build_id},
+                            {"package", json_text(row.package)},
+                            {"package_version", json_text(row.package_version)},
+                            {"samples", row.samples}});
     }
     for (const auto& row : profile.degraded) {
         degraded.push_back(
@@ -117,6 +128,7 @@ std::string report_json(const Profile& profile, const ReportOptions& options) {
     report["ledger"] = std::move(ledger);
     report["cycles_ledger"] = std::move(cycles);
     report["broken_stacks"] = std::move(broken);
+    report["programs"] = std::move(programs);
     report["degraded"] = std::move(degraded);
     report["observations"] = observations_json(observe(profile));
     report["warnings"] = texts(profile.warnings);

@@ -198,7 +198,7 @@ std::uint32_t SliceBuilder::State::actor_in(Side side, Task& task, std::optional
     SliceTables& into = table(side);
     auto& place = task.actors[static_cast<std::size_t>(side)];
     if (place.stamp != into.stamp() || place.cpu != cpu) {
-        ActorPart part{.tid = {}, .cpu = cpu};
+        ActorPart part{.tid = {}, .cpu = cpu, .program = task.process->program};
         if (filter && filter->selection().by_tid) part.tid = task.tid;
         place.actor = into.actor(task.pid, task.process->epoch, task.process->kernel_thread,
                                  processes.comm(task.pid, task.tid), processes.cgroup_path(task.cgroup), part);

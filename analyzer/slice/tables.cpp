@@ -196,7 +196,11 @@ std::uint32_t SliceTables::actor(Pid pid, collector::ProcessEpoch epoch, bool ke
         return actor.epoch == epoch && actor.pid == pid && actor.comm == comm && actor.cgroup_path == cgroup_path &&
                actor.tid == part.tid && actor.cpu == part.cpu;
     });
-    if (found != kNone) return found;
+    if (found != kNone) {
+        // Its first sample may be older than its first mapping.
+        if (slice_->actors[found].program == nullptr) slice_->actors[found].program = part.program;
+        return found;
+    }
     const auto position = static_cast<std::uint32_t>(slice_->actors.size());
     Actor& actor = slice_->add_actor();
     actor.pid = pid;
@@ -206,6 +210,7 @@ std::uint32_t SliceTables::actor(Pid pid, collector::ProcessEpoch epoch, bool ke
     actor.cgroup_path.assign(cgroup_path);
     actor.tid = part.tid;
     actor.cpu = part.cpu;
+    actor.program = part.program;
     actors_.insert(hash, position);
     return position;
 }
@@ -227,7 +232,7 @@ void SliceTables::merge(const Slice& other) {
         chain.flags = from.flags;
         chain.broken_in = from.broken_in;
         const auto position = actor(whose.pid, whose.epoch, whose.kernel_thread, whose.comm, whose.cgroup_path,
-                                    {.tid = whose.tid, .cpu = whose.cpu});
+                                    {.tid = whose.tid, .cpu = whose.cpu, .program = whose.program});
         count(chain, position, entry.event, entry.idle, entry.samples, entry.weight);
     }
     slice_->cut_frames += other.cut_frames;

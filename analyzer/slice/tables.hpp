@@ -21,6 +21,7 @@ namespace perfvigil::analyzer {
 struct ActorPart {
     std::optional<Tid> tid{};
     std::optional<CpuId> cpu{};
+    collector::DsoRef program{};  // what it executed; tells nothing apart
 };
 
 class SliceTables {

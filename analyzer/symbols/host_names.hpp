@@ -44,6 +44,9 @@ public:
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override {
         return names().symbolizer().resolve(dso, offset);
     }
+    [[nodiscard]] FileFacts describe(const collector::DsoRef& dso) override {
+        return names().symbolizer().describe(dso);
+    }
     void begin_window() override { names().symbolizer().begin_window(); }
     void begin_slice(MonotonicTime from, MonotonicTime to) override { names().symbolizer().begin_slice(from, to); }
     [[nodiscard]] HostNames& names() {

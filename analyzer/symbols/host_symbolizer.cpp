@@ -83,6 +83,7 @@ HostSymbolizer::HostSymbolizer(HostSymbolizerOptions options, FileSource& files,
       debuginfod_(options_.sources.debuginfod, clock),
       debug_files_(sourced_, files_, debuginfod_),
       tables_(child, options_.table_bytes, debug_files_),
+      packages_(files_),
       jit_(jit_options(options_, host_), files, clock) {
     for (const auto& known : options_.build_ids) build_ids_.emplace(known.path, known.build_id);
     options_.build_ids.clear();
@@ -254,6 +255,25 @@ std::optional<WallTime> HostSymbolizer::identity_counts_until() const {
     const bool says_when = capture.wall_reference != WallTime{};
     if (says_when || !same_kernel(host_, capture) || host_.hostname != capture.hostname) return std::nullopt;
     return options_.capture_written;
+}
+
+FileFacts HostSymbolizer::describe(const collector::DsoRef& dso) {
+    FileFacts facts{.build_id = wanted_build_id(*dso)};
+    if (dso->kind != collector::DsoKind::kFile) return facts;
+    State& state = state_of(*dso);
+    if (state.facts) return *state.facts;
+    const auto file = file_of(*dso);
+    if (!file) return facts;
+    if (facts.build_id.empty()) facts.build_id = (*file)->build_id;
+    // A deleted file is what a package held once.
+    const auto owner = packages_.owner_of(**file, dso->path);
+    if (owner && *owner) {
+        facts.package = (*owner)->name;
+        facts.package_version = (*owner)->version;
+    }
+    if (owner) state.facts = facts;
+    if (!state.table.expired()) files_.release(*dso);
+    return facts;
 }
 
 // --- vDSO

@@ -29,6 +29,7 @@
 #include "analyzer/symbols/file_source.hpp"
 #include "analyzer/symbols/jit_names.hpp"
 #include "analyzer/symbols/kernel_names.hpp"
+#include "analyzer/symbols/package_owners.hpp"
 #include "analyzer/symbols/sourced_files.hpp"
 #include "analyzer/symbols/symbol_child.hpp"
 #include "analyzer/symbols/symbol_sources.hpp"
@@ -67,6 +68,8 @@ public:
     ~HostSymbolizer() override;
 
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override;
+    // Opens the file once more where need be; may block as resolve() does.
+    [[nodiscard]] FileFacts describe(const collector::DsoRef& dso) override;
     void begin_window() override;
     void begin_slice(MonotonicTime from, MonotonicTime to) override { jit_.begin_slice(from, to); }
 
@@ -96,6 +99,7 @@ private:
         UnknownReason reason = UnknownReason::kNone;  // while there is no table
         MonotonicTime retry_at{};
         bool tried = false;
+        std::optional<FileFacts> facts;  // once they are known whole
         std::uint64_t last_used = 0;
     };
 
@@ -128,6 +132,7 @@ private:
     Debuginfod debuginfod_;
     DebugFiles debug_files_;
     SymbolTables tables_;
+    PackageOwners packages_;
     boost::unordered_flat_map<collector::DsoId, std::unique_ptr<State>> dsos_;
     boost::unordered_flat_map<std::string, BuildId> build_ids_;  // of the capture, by path
     JitNames jit_;

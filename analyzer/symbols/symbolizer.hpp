@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/build_id.hpp"
 #include "base/time.hpp"
 #include "collector/processes.hpp"
 
@@ -36,11 +37,19 @@ struct Symbol {
     bool passing = false;  // of code that may be replaced: ask again for the next slice
 };
 
+// What is known of a file beside its functions.
+struct FileFacts {
+    BuildId build_id;       // empty: unknown
+    std::string package{};  // that it belongs to; empty: none, or not known
+    std::string package_version{};
+};
+
 class Symbolizer {
 public:
     virtual ~Symbolizer() = default;
     // Views live as long as the symbolizer, or until the Dso is evicted between windows (begin_window).
     [[nodiscard]] virtual Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) = 0;
+    [[nodiscard]] virtual FileFacts describe(const collector::DsoRef& dso) { return {.build_id = dso->build_id}; }
     virtual void begin_window() {}
     // What is asked for from now on ran between the two times.
     virtual void begin_slice(MonotonicTime from, MonotonicTime to) {

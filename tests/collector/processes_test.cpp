@@ -176,6 +176,30 @@ TEST_F(Processes, ExecMakesAnIncompleteProcessWhole) {
     EXPECT_FALSE(process(10).maps_incomplete);
 }
 
+TEST_F(Processes, TheProgramIsWhatWasExecuted) {
+    const auto program = [&](std::int32_t pid) {
+        const auto& known = process(pid).program;
+        return known == nullptr ? std::string() : known->path;
+    };
+    fork(1, 7);
+    EXPECT_EQ(program(7), "");
+    exec(7, "app");
+    map(7, 0x7fff0000, 0x1000, "[vdso]");
+    map(7, 0x400000, 0x1000, "/bin/app");
+    map(7, 0x7f0000, 0x1000, "/lib64/ld-linux-x86-64.so.2");
+    map(7, 0x7e0000, 0x1000, "/lib/libc.so.6");
+    EXPECT_EQ(program(7), "/bin/app");
+    fork(7, 8);
+    EXPECT_EQ(program(8), "/bin/app");
+    // By way of the loader: "ld.so /bin/other".
+    exec(8, "other");
+    EXPECT_EQ(program(8), "");
+    map(8, 0x7f0000, 0x1000, "/lib64/ld-linux-x86-64.so.2");
+    map(8, 0x500000, 0x1000, "/bin/other");
+    EXPECT_EQ(program(8), "/bin/other");
+    EXPECT_EQ(program(7), "/bin/app");
+}
+
 TEST_F(Processes, RenamingIsNotExec) {
     map(10, 0x1000, 0x1000, "/bin/x");
     const ProcessEpoch epoch = process(10).epoch;

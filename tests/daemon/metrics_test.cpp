@@ -452,6 +452,33 @@ TEST_F(MetricsTest, BrokenStacksByTheBinaryTheyBreakIn) {
     EXPECT_EQ(now.family("perfvigil_broken_stack_ratio").size(), 1U) << "a binary without broken stacks has no series";
 }
 
+TEST_F(MetricsTest, UnitsShowTheBuildOfTheirMainProgram) {
+    MetricsOptions options;
+    options.max_unit_builds = 2;
+    use(options);
+    const auto row = [](std::string unit, std::string build_id, std::uint64_t samples) {
+        return analyzer::ProfileProgram{.unit = std::move(unit),
+                                        .container = {},
+                                        .slice = {},
+                                        .cgroup = {},
+                                        .path = "/usr/sbin/web",
+                                        .build_id = std::move(build_id),
+                                        .package = "web",
+                                        .package_version = "1.2",
+                                        .samples = samples};
+    };
+    metrics->set_programs({row("web.service", "aabb", 9), row("web.service", "ccdd", 8), row("b.service", "", 7),
+                           row("c.service", "ee", 6), row("d.service", "ff", 5)});
+    const Labels web{
+        {"unit", "web.service"}, {"program", "web"}, {"build_id", "aabb"}, {"package", "web"}, {"version", "1.2"}};
+    const auto page = exposition();
+    EXPECT_EQ(page.value("perfvigil_unit_build_info", web), 1);
+    EXPECT_EQ(page.sum("perfvigil_unit_build_info"),
+              2);  // of each unit one, of those with a build-id, no more than allowed
+    metrics->set_programs({});
+    EXPECT_EQ(exposition().sum("perfvigil_unit_build_info"), 0);
+}
+
 TEST_F(MetricsTest, HostileNamesStayLabels) {
     const std::string ten_kilobytes(10240, 'x');
     const std::vector<std::string> names{
@@ -504,6 +531,8 @@ TEST_F(MetricsTest, TheManualKnowsEverySeries) {
     numbers.session.emplace();
     numbers.budgets = {{"cpu", 1, 1}};
     metrics->set(numbers);
+    metrics->set_programs({analyzer::ProfileProgram{
+        .unit = "web.service", .container = {}, .slice = {}, .cgroup = {}, .path = "/web", .build_id = "aa"}});
     auto cpu = cpu_slice(0, 495);
     cpu.cycles_recorded = true;
     cpu.cycles_counted = 1'000'000'000;

@@ -115,6 +115,17 @@ Profile random_profile(std::mt19937_64& source) {
                                              r.below(static_cast<std::size_t>(analyzer::UnknownReason::kUnmapped) + 1)),
                                          .variants = r.list(r.coin() ? 1 : 3, [&] { return r.text(); })};
     });
+    p.programs = r.list(4, [&] {
+        return analyzer::ProfileProgram{.unit = r.text(),
+                                        .container = r.text(),
+                                        .slice = r.text(),
+                                        .cgroup = r.text(),
+                                        .path = r.text(),
+                                        .build_id = r.text(),
+                                        .package = r.text(),
+                                        .package_version = r.text(),
+                                        .samples = r.number()};
+    });
     p.dsos = r.list(4, [&] { return analyzer::ProfileDso{r.text(), r.text()}; });
     const auto index_in = [&](const auto& table) { return static_cast<std::uint32_t>(r.below(table.size())); };
     if (!p.functions.empty()) {
