@@ -121,7 +121,7 @@ TEST(PerfScript, InlinedFramesOfModulesAreCounted) {
         "\tffffffffc0401000 outer+0x4 ([nfsd])\n"
         "\tffffffff81401000 small (inlined)\n"
         "\tffffffff81401000 vfs_read+0x4 ([kernel.kallsyms])\n");
-    EXPECT_EQ(profile.host.settings, (std::vector<std::pair<std::string, std::string>>{{"module_inlines.nfsd", "2"}}));
+    EXPECT_EQ(profile.host.settings, (std::vector<ProfileFact>{{"module_inlines.nfsd", "2"}}));
 }
 
 TEST(PerfScript, InlinedFramesBelongToTheBinaryTheyAreIn) {
