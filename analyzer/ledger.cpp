@@ -45,10 +45,11 @@ Busy busy_of(const CpuSlice& cpu, double z) {
     const double n = cpu.ticks_due;
     if (!cpu.clock_recorded || !(n > 0)) return busy;
     const auto written = static_cast<double>(cpu.samples);
-    // Nobody knows what ran while the clock was throttled: its ticks were due all the same and are as good as lost.
-    const double throttled =
-        cpu.enabled.count() > 0 ? n * std::clamp(to_seconds(cpu.throttled) / to_seconds(cpu.enabled), 0.0, 1.0) : 0;
-    const double lost = std::min(n, static_cast<double>(cpu.lost) + throttled);
+    // Nobody knows what ran while the clock was throttled: its ticks were due all the same and are as good as lost. A
+    // part of a period may have held a whole one.
+    const double silent =
+        cpu.enabled.count() > 0 ? std::clamp(to_seconds(cpu.throttled) / to_seconds(cpu.enabled), 0.0, 1.0) : 0;
+    const double lost = std::min(n, static_cast<double>(cpu.lost) + std::ceil(n * silent));
     const double k = static_cast<double>(cpu.samples - std::min(cpu.samples, cpu.idle_samples));
     busy.known = true;
     busy.coverage = written / n;

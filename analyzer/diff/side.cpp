@@ -141,7 +141,9 @@ void DiffSide::read_slices(const Profile& profile, std::uint32_t event) {
         last_row_.push_back(rows >= kTopFunctions ? least : 0);
     }
     if (seconds_.empty()) {
-        return drop_slices(fmt::format("{} has no slices: a selection by name cannot divide them", escape(profile.id)));
+        return drop_slices(fmt::format("{} has no slices: {}", escape(profile.id),
+                                       profile.filter.empty() ? "it does not say when its samples were taken"
+                                                              : "a selection by name cannot divide them"));
     }
     if (seconds_.size() < kFewestSlices) {
         return drop_slices(fmt::format("{} has {} slice{}, and it takes {} to see what varies between them",

@@ -222,6 +222,16 @@ TEST(Diff, TheOtherWayRoundIsTheOpposite) {
 
 // --- refusals
 
+TEST(Diff, WhySlicesAreMissingIsSaid) {
+    auto before = counted_profile(steady({60, 40}));
+    before.moments.clear();
+    const auto untimed = diff_of(before, before);
+    EXPECT_TRUE(untimed.sampling_error_only);
+    EXPECT_THAT(untimed.why_sampling_only, HasSubstr("does not say when its samples were taken"));
+    before.filter = "--comm x";
+    EXPECT_THAT(diff_of(before, before).why_sampling_only, HasSubstr("a selection by name cannot divide them"));
+}
+
 class DiffRefusal : public testing::Test {
 protected:
     Profile before = counted_profile(steady({70, 30}), {.id = "before"});
