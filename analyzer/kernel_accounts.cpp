@@ -34,4 +34,16 @@ std::optional<double> busy_disagreement(const CpuSlice& cpu) {
     return 0;
 }
 
+Waiting waiting_of(const std::vector<ProfileCpu>& cpus) {
+    Waiting sum;
+    for (const auto& cpu : cpus) {
+        if (!cpu.busy.known) continue;
+        const auto time = static_cast<double>(cpu.sum.enabled.count());
+        sum.waited += as_double(cpu.run_delay_ns);
+        sum.ran += cpu.busy.ratio * time;
+        sum.time += time;
+    }
+    return sum;
+}
+
 }  // namespace perfvigil::analyzer

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the kernel's own accounting of a CPU says beside our samples: how busy it was by /proc/stat. Pure functions of a
-// CpuSlice.
+// What the kernel's own accounting of a CPU says beside our samples: how busy it was by /proc/stat, and how long tasks
+// waited for it. Pure functions.
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "analyzer/ledger.hpp"
+#include "analyzer/profile.hpp"
 #include "analyzer/slice.hpp"
 
 namespace perfvigil::analyzer {
@@ -17,5 +19,16 @@ namespace perfvigil::analyzer {
 // How far that lies outside the interval of our busy (99.9 %), widened by the grain of /proc/stat; 0: they agree. With
 // its sign: positive where /proc/stat says more. Absent where either is.
 [[nodiscard]] std::optional<double> busy_disagreement(const CpuSlice& cpu);
+
+// How long tasks waited for CPUs, and how long they ran on them; nanoseconds.
+struct Waiting {
+    double waited = 0;
+    double ran = 0;
+    double time = 0;  // of the CPUs that were recorded
+
+    // Of the time in which tasks wanted a CPU, the part that they waited for it; 0 where nothing is known of it.
+    [[nodiscard]] double share() const { return waited > 0 ? waited / (waited + ran) : 0; }
+};
+[[nodiscard]] Waiting waiting_of(const std::vector<ProfileCpu>& cpus);
 
 }  // namespace perfvigil::analyzer

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/fd.hpp"
 #include "base/time_text.hpp"
 #include "daemon/log.hpp"
 
@@ -44,12 +43,6 @@ Nanoseconds spread_of(const config::AnalysisOptions& options, bool replay) {
     return replay ? Nanoseconds{} : std::min(options.spread, options.window / 2);
 }
 
-// Where cgroups with CPU limits are.
-std::optional<collector::CgroupMount> cpu_controller() {
-    const auto mounts = read_file("/proc/self/mountinfo");
-    return mounts ? collector::find_cgroup_mount(*mounts, "cpu") : std::nullopt;
-}
-
 // The second that names a window: the one in which it ends, where ends are blurred a little (WindowClock).
 WallTime id_time(WallTime end) { return std::chrono::ceil<std::chrono::seconds>(end - std::chrono::milliseconds(50)); }
 
@@ -64,7 +57,7 @@ Analyst::Analyst(Parts parts)
       metrics_(metrics_options(parts_.options.metrics)),
       overhead_{.cost_per_sample = parts_.sample_cost.value, .cost_assumed = parts_.sample_cost.assumed},
       windows_(parts_.options.analysis.window),
-      throttling_(parts_.replay ? std::nullopt : cpu_controller()),
+      waits_(parts_.replay ? Waits::unknown() : Waits::of_host()),
       random_(static_cast<std::minstd_rand::result_type>(parts_.clock.wall().time_since_epoch().count() ^ ::getpid())) {
 }
 
@@ -105,7 +98,8 @@ void Analyst::take(SliceParcel parcel) {
     note_changes(parcel);
 
     const auto hotspots = builder_->add(slice);
-    metrics_.add_slice(slice, hotspots, *events_, parts_.board.metrics.newest_served(), throttled_units());
+    waits_.look(begun);
+    metrics_.add_slice(slice, hotspots, *events_, parts_.board.metrics.newest_served(), waits_.throttled_units());
     samples_ += samples_of(slice);
     last_end_ = slice.wall_end;
     const bool complete = windows_.add(slice.wall_end, length);
@@ -115,16 +109,6 @@ void Analyst::take(SliceParcel parcel) {
     parts_.board.slices.fetch_add(1);
     // A full queue back only means that the next slice allocates.
     (void)parts_.queues.recycled.try_push(std::move(parcel.slice));
-}
-
-// What their own limits kept from running since the last slice.
-std::vector<ThrottledUnit> Analyst::throttled_units() {
-    std::vector<ThrottledUnit> units;
-    for (const auto& row : throttling_.read(parts_.clock.monotonic())) {
-        const auto name = analyzer::unit_of_cgroup(row.path).unit;
-        units.push_back({name.empty() ? row.path : name, row.throttled_periods, row.throttled});
-    }
-    return units;
 }
 
 // The stream names its events, or other ones than before: what was built with the old names is a window of its own.
@@ -179,6 +163,7 @@ void Analyst::close_window(bool early) {
     if (!parts_.replay) profile.degraded = session_degraded_;
     for (auto& one : parts_.surroundings.no_names()) profile.degraded.push_back(std::move(one));
     std::ranges::move(std::exchange(notes_, {}), std::back_inserter(profile.notes));
+    waits_.close_window(profile);
     std::ranges::move(std::exchange(warnings_, {}), std::back_inserter(profile.warnings));
     std::uniform_int_distribution<Nanoseconds::rep> delay(0, spread_.count());
     waiting_.push_back({std::move(profile), parts_.clock.monotonic() + Nanoseconds(delay(random_))});
@@ -237,6 +222,7 @@ DaemonNumbers Analyst::numbers(const SliceParcel* parcel, Nanoseconds spent) {
     made.degraded = parts_.board.degraded.all();
     made.overhead = overhead_;
     made.steps = step_counts_;
+    made.run_delays = waits_.run_delays();
     const auto captures = around.captures();
     if (parcel != nullptr) {
         made.session = parcel->counters;

@@ -18,7 +18,6 @@
 
 #include "analyzer/profile/builder.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
-#include "collector/cgroup_throttling.hpp"
 #include "collector/host_facts.hpp"
 #include "config/options.hpp"
 #include "daemon/board.hpp"
@@ -26,6 +25,7 @@
 #include "daemon/sampler.hpp"
 #include "daemon/slice_parcel.hpp"
 #include "daemon/store.hpp"
+#include "daemon/waits.hpp"
 #include "daemon/window_clock.hpp"
 
 namespace perfvigil::daemon {
@@ -76,7 +76,6 @@ private:
     };
 
     void take(SliceParcel parcel);
-    [[nodiscard]] std::vector<ThrottledUnit> throttled_units();
     void note_changes(const SliceParcel& parcel);
     void begin_builder(const SliceParcel& parcel);
     void close_window(bool early);
@@ -101,7 +100,7 @@ private:
     std::shared_ptr<const std::vector<collector::EventInfo>> events_;
     std::unique_ptr<analyzer::ProfileBuilder> builder_;
     std::deque<Waiting> waiting_;
-    collector::CgroupThrottling throttling_;
+    Waits waits_;
     std::vector<std::string> notes_;     // of the open window
     std::vector<std::string> warnings_;  // …
     std::vector<collector::Degraded> session_degraded_;

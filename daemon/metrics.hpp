@@ -19,6 +19,7 @@
 #include "collector/degraded.hpp"
 #include "collector/event_table.hpp"
 #include "collector/recording_session.hpp"
+#include "collector/run_delays.hpp"
 #include "daemon/hotspot.hpp"
 #include "daemon/recording_control.hpp"
 
@@ -104,7 +105,8 @@ struct DaemonNumbers {
     StoreBytes store{};
     QueueDrops drops{};
     StepCounts steps{};
-    Nanoseconds slice_analysis{};  // from taking the slice from the queue to here, last slice
+    std::vector<collector::RunDelay> run_delays{};  // so far; empty where the kernel does not say
+    Nanoseconds slice_analysis{};                   // from taking the slice from the queue to here, last slice
 };
 
 class Metrics {

@@ -219,6 +219,14 @@ void write_kernel_accounts(Page& page, const State& state, bool each) {
         if (std::abs(*sums.disagreement) >= std::abs(furthest.value_or(0))) furthest = sums.disagreement;
     }
     if (!each && furthest) page.add(labels("cpu", "max"), *furthest);
+    page.counter("cpu_run_delay_seconds_total",
+                 "Time that runnable tasks waited for a CPU, each counted by itself (/proc/schedstat).");
+    Nanoseconds waited{};
+    for (const auto& row : state.numbers.run_delays) {
+        if (each) page.add(labels("cpu", std::to_string(row.cpu.value)), to_seconds(row.waited));
+        waited += row.waited;
+    }
+    if (!each && waited.count() > 0) page.add(labels("cpu", "all"), to_seconds(waited));
 }
 
 void write_cpus(Page& page, const State& state) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// cpus_saturated, cpus_uneven, softirq_on_one_cpu, cpu_stolen, busy_disagrees: how the load lay on the
+// cpus_saturated, cpus_uneven, softirq_on_one_cpu, cpu_stolen, tasks_waited, busy_disagrees: how the load lay on the
 // CPUs, and what the kernel's own accounting says of it.
 #include <algorithm>
 #include <cmath>
@@ -26,6 +26,10 @@ constexpr double kMostSoftirq = 0.8;
 constexpr double kMuchSoftirq = 0.3;
 // A twentieth of the time gone is more than any ledger's error.
 constexpr double kStolen = 0.05;
+// Of the time in which tasks wanted a CPU.
+constexpr double kWaiting = 0.2;
+constexpr double kMuchWaiting = 0.5;
+constexpr double kWaitingOfTime = 0.05;  // of all CPUs' time: less is of no consequence
 // Beyond both errors.
 constexpr double kDisagreement = 0.05;
 
@@ -155,6 +159,28 @@ void judge_steal(const Profile& profile, Observations& found) {
                      .remedy = "Compare with a time of less steal, or give the machine CPUs of its own."});
 }
 
+// Not enough CPU: invisible in samples of what ran.
+void judge_waiting(const Profile& profile, std::size_t cpus, Observations& found) {
+    const Waiting sum = waiting_of(profile.cpus);
+    const double share = sum.share();
+    // Ever so few tasks may wait for each other on an idle host.
+    if (share < kWaiting || sum.waited < kWaitingOfTime * sum.time) return;
+    found.push_back({.id = "tasks_waited",
+                     .severity = share >= kMuchWaiting ? Severity::kWarning : Severity::kNotice,
+                     .at_least = share,
+                     .figures = {{"waiting_share", "", share},
+                                 {"waited_seconds", "", sum.waited / 1e9},
+                                 {"waiting_tasks", "", sum.waited / (sum.time / static_cast<double>(cpus))}},
+                     .evidence = fmt::format("Runnable tasks waited {:.3f} s for a CPU: {} of the time in which they "
+                                             "wanted one (/proc/schedstat).",
+                                             sum.waited / 1e9, percent(share)),
+                     .meaning =
+                         "There was not enough CPU, or tasks were kept to some of the CPUs. What took long here need "
+                         "not show among the hot functions: it waited.",
+                     .remedy = "Look at the load of each CPU, at CPU limits and affinities, and at what ran meanwhile; "
+                               "perf sched latency names the tasks that waited."});
+}
+
 void judge_disagreement(const std::vector<const ProfileCpu*>& cpus, Observations& found) {
     const ProfileCpu* furthest = nullptr;
     double by = 0;
@@ -191,6 +217,7 @@ void judge_cpus(const Tally& tally, Observations& found) {
     judge_imbalance(cpus, found);
     judge_softirq(cpus, found);
     judge_steal(tally.profile(), found);
+    if (!cpus.empty()) judge_waiting(tally.profile(), cpus.size(), found);
     judge_disagreement(cpus, found);
 }
 

@@ -38,6 +38,7 @@ json::object cpu_object(const ProfileCpu& cpu) {
         for (const auto* key : {"busy", "busy_low", "busy_high", "coverage"}) object[key] = nullptr;
     }
     if (const auto stat = busy_by_proc_stat(sum)) object["busy_by_proc_stat"] = *stat;
+    if (cpu.run_delay_ns > 0) object["run_delay"] = in_seconds(static_cast<std::int64_t>(cpu.run_delay_ns));
     const double hertz = effective_hertz(sum);
     object["effective_hertz"] = hertz > 0 ? json::value(hertz) : json::value(nullptr);
     return object;

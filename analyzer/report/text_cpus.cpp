@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "analyzer/kernel_accounts.hpp"
 #include "analyzer/report/text.hpp"
 
 namespace perfvigil::analyzer {
@@ -12,6 +13,20 @@ namespace {
 using enum TextTable::Align;
 
 std::string ratio_percent(double ratio) { return fmt::format("{:.1f}", 100.0 * ratio); }
+
+// Invisible to samples of running code: how long tasks that could run did not.
+void write_waiting(TextPage& page, const Profile& profile) {
+    const Waiting sum = waiting_of(profile.cpus);
+    if (sum.waited <= 0) return;
+    const auto most = std::ranges::max_element(profile.cpus, {}, &ProfileCpu::run_delay_ns);
+    page.line("");
+    page.sentence(
+        fmt::format("Runnable tasks waited {:.3f} s for a CPU, {:.1f} % of the time in which they wanted one; most "
+                    "for CPU {}: {:.3f} s.",
+                    sum.waited / 1e9, 100 * sum.share(), most->sum.cpu.value,
+                    static_cast<double>(most->run_delay_ns) / 1e9),
+        2);
+}
 
 }  // namespace
 
@@ -62,6 +77,7 @@ void write_cpus(TextPage& page, const Profile& profile, const ReportOptions& opt
     table.column("frequency", kRight, "fre-\nquency");
     for (const auto* cpu : rows) table.row(cpu_cells(*cpu));
     page.table(table);
+    write_waiting(page, profile);
 }
 
 void write_ledger(TextPage& page, const Profile& profile, const ReportOptions& options) {

@@ -59,5 +59,19 @@ TEST(KernelAccounts, SayNothingWhereTheyCannot) {
     EXPECT_FALSE(busy_disagreement(cpu));
 }
 
+TEST(KernelAccounts, WaitingIsAPartOfWhatTasksWanted) {
+    ProfileCpu cpu;
+    cpu.sum = minute(1, 1);
+    cpu.busy = busy_of(cpu.sum);
+    EXPECT_EQ(waiting_of({cpu}).share(), 0);
+    cpu.run_delay_ns = 60'000'000'000;  // one task ran, one waited, all the time
+    EXPECT_NEAR(waiting_of({cpu}).share(), 0.5, 1e-9);
+    EXPECT_NEAR(waiting_of({cpu, cpu}).waited, 120e9, 1);
+    cpu.run_delay_ns = 540'000'000'000;
+    EXPECT_NEAR(waiting_of({cpu}).share(), 0.9, 1e-9);
+    cpu.busy.known = false;
+    EXPECT_EQ(waiting_of({cpu}).waited, 0);
+}
+
 }  // namespace
 }  // namespace perfvigil::analyzer

@@ -169,7 +169,8 @@ TEST_F(MetricsTest, EveryCounterOfTheSessionIsPublished) {
 
 TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
     DaemonNumbers numbers;
-    auto& [degraded, session, frequency, overhead, budgets, process, windows, store, drops, steps, analysis] = numbers;
+    auto& [degraded, session, frequency, overhead, budgets, process, windows, store, drops, steps, delays, analysis] =
+        numbers;
     degraded = {{"no_pmu", "cycles: ENOENT", "none"}};
     frequency = 99;
     analysis = milliseconds(7);
@@ -187,6 +188,7 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
     for (std::size_t knob = 0; knob < kKnobs; ++knob) {
         for (std::size_t cause = 0; cause < kCauses; ++cause) steps[knob][cause] = 10 * (knob + 1) + cause;
     }
+    delays = {{CpuId{0}, milliseconds(123)}, {CpuId{1}, milliseconds(4)}};
     metrics->set(numbers);
     add({cpu_slice(0, 100)});
 
@@ -200,6 +202,7 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
                         {"recording_steps_total", {{"what", "sample_ring"}, {"cause", "loss"}}, 10},
                         {"recording_steps_total", {{"what", "captures"}, {"cause", "budget"}}, 31},
                         {"recording_steps_total", {{"what", "max_stack"}, {"cause", "calm"}}, 52},
+                        {"cpu_run_delay_seconds_total", {{"cpu", "0"}}, 0.123},
                         {"budget_ratio", {{"resource", "cpu"}}, 0.5},
                         {"budget_ratio", {{"resource", "memory"}}, 0.5},
                         {"windows_total", {{"result", "stored"}}, 73},
@@ -530,6 +533,7 @@ TEST_F(MetricsTest, TheManualKnowsEverySeries) {
     numbers.degraded = {{"no_pmu", "", ""}};
     numbers.session.emplace();
     numbers.budgets = {{"cpu", 1, 1}};
+    numbers.run_delays = {{CpuId{0}, seconds(1)}};
     metrics->set(numbers);
     metrics->set_programs({analyzer::ProfileProgram{
         .unit = "web.service", .container = {}, .slice = {}, .cgroup = {}, .path = "/web", .build_id = "aa"}});

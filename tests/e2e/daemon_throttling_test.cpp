@@ -79,6 +79,12 @@ TEST(DaemonThrottling, AUnitStoppedByItsOwnLimitIsNamedWithItsTime) {
     ASSERT_TRUE(metrics) << metrics.error().message;
     EXPECT_NEAR(metrics->sum("perfvigil_unit_throttled_seconds_total"), truth, 0.02 * truth + 0.1);
     EXPECT_GT(metrics->value("perfvigil_unit_throttled_seconds_total", {{"unit", "limited.service"}}).value_or(0), 0);
+    bool noted = false;
+    for (const auto& id : daemon.stored_windows()) {
+        noted =
+            noted || daemon.get("/v1/windows/" + id + "/report").body.contains("limited.service was stopped by its");
+    }
+    EXPECT_TRUE(noted);
 }
 
 }  // namespace

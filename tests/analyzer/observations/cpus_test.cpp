@@ -47,6 +47,26 @@ TEST(CpusSaturated, ARecordingOfOneProgramIsNotAFullCpu) {
     EXPECT_TRUE(p.fires("cpus_saturated")) << "idle samples show that whole CPUs were recorded";
 }
 
+TEST(TasksWaited, WhereTheyWaitedForAFifthOfWhatTheyWanted) {
+    ObservedProfile p;
+    p.cpu(1000).run_delay_ns = 4'000'000'000;
+    p.cpu(500);
+    const auto found = p.find("tasks_waited");  // 4 s of 4 + 15.15
+    EXPECT_EQ(found.severity, Severity::kNotice);
+    EXPECT_THAT(found.evidence, HasSubstr("waited 4.000 s for a CPU: 21 %"));
+    EXPECT_NEAR(figure(found, "waiting_tasks"), 4 / 10.1, 0.01);
+    p.profile.cpus[0].run_delay_ns = 40'000'000'000;
+    EXPECT_EQ(p.find("tasks_waited").severity, Severity::kWarning);
+}
+
+TEST(TasksWaited, NotOnAnIdleHostNorWhereNothingIsKnown) {
+    ObservedProfile p;
+    p.cpu(5).run_delay_ns = 100'000'000;  // most of what little they wanted, and of no consequence
+    EXPECT_FALSE(p.fires("tasks_waited"));
+    p.profile.cpus[0].run_delay_ns = 0;
+    EXPECT_FALSE(p.fires("tasks_waited"));
+}
+
 TEST(BusyDisagrees, WhereProcStatLiesOutsideTheInterval) {
     ObservedProfile p;
     auto& cpu = p.cpu(500);
