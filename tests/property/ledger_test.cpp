@@ -130,6 +130,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"a CPU goes and comes back within a slice",
              with({kFull, {.busy = 1, .offline = {{std::chrono::seconds(6), std::chrono::seconds(8)}}}})},
         Case{"another rate", with({kHalf, kFull}, [](auto& o) { o.retune = {2, 500}; })},
+        Case{"the wall clock steps", with({kHalf, {.busy = 1, .lost = 0.1}},
+                                          [](auto& o) { o.stepped = {{1, std::chrono::milliseconds(1200)}}; })},
+        Case{"suspended twice",
+             with({kHalf, kIdle},
+                  [](auto& o) { o.stepped = {{0, std::chrono::milliseconds(300)}, {2, std::chrono::seconds(4)}}; })},
         Case{"late records", with({kHalf, kFull}, [](auto& o) { o.late_per_slice = 5; })}),
     [](const auto& given) {
         std::string name = given.param.name;
@@ -335,6 +340,35 @@ TEST(LedgerTruth, CyclesAndEffectiveFrequency) {
             EXPECT_NEAR(hertz, 3e9, 3e7);
         }
     });
+}
+
+// A counter that others use half of the time: its reading is scaled, and said to be.
+TEST(LedgerTruth, CyclesOfAMultiplexedCounter) {
+    for (const double share : {0.5, 0.1}) {
+        SyntheticOptions options = with({kHalf, kFull});
+        options.cycles_running = share;
+        Recording(options).each([&](const CpuSlice& cpu, const SyntheticTruth& truth, std::size_t) {
+            const auto ledger = analyzer::cycles_ledger(cpu);
+            EXPECT_TRUE(ledger.scaled);
+            EXPECT_NEAR(static_cast<double>(ledger.counted), static_cast<double>(truth.cycles),
+                        1e-5 * static_cast<double>(truth.cycles) + 100);
+            if (cpu.cpu.value == 0) return;
+            EXPECT_NEAR(analyzer::effective_hertz(cpu), 3e9, 3e7);
+        });
+    }
+}
+
+// Slices that a step of the clock cut short keep their true length, and say so.
+TEST(LedgerTruth, AStepOfTheClockIsMarkedOnItsSliceAlone) {
+    const Recording recording(with({kHalf}, [](auto& o) { o.stepped = {{1, std::chrono::milliseconds(1200)}}; }));
+    ASSERT_EQ(recording.slices.size(), 4U);
+    for (std::size_t i = 0; i < 4; ++i) {
+        const auto& slice = *recording.slices[i];
+        EXPECT_EQ(slice.clock_stepped, i == 1) << i;
+        EXPECT_EQ(slice.end - slice.start,
+                  i == 1 ? Nanoseconds(std::chrono::milliseconds(1200)) : std::chrono::seconds(5));
+    }
+    EXPECT_GT(recording.slices[1]->wall_end - recording.slices[0]->wall_end, std::chrono::hours(2));
 }
 
 // Whatever the CPUs do, what slices count is what was delivered, and each term has its bounds.

@@ -239,17 +239,21 @@ void SyntheticStream::read_cpu(std::size_t number, MonotonicTime time, std::vect
     cpu.truth.cycles += cpu.cycles - std::exchange(cpu.counted_until, cpu.cycles);
     if (!options_.readings) return;
     const auto enabled = static_cast<std::uint64_t>((time - cpu.opened).count());
-    const auto add = [&](EventId id, std::uint64_t value, std::uint64_t lost) {
+    const auto add = [&](EventId id, std::uint64_t value, std::uint64_t lost, double share) {
         ReadRecordFields read;
         read.id.time = time;
         read.id.id = id;
         read.id.cpu = cpu.times.cpu;
         read.pid = Pid{-1};
-        read.read = {.time_enabled = enabled, .time_running = enabled, .members = {{value, id, lost}}};
+        // Counters stand still while others have them.
+        const auto part = [&](std::uint64_t whole) {
+            return share >= 1 ? whole : static_cast<std::uint64_t>(static_cast<double>(whole) * share);
+        };
+        read.read = {.time_enabled = enabled, .time_running = part(enabled), .members = {{part(value), id, lost}}};
         out.push_back({.time = time, .bytes = record_bytes(table_.find(id)->layout, read), .id = id, .cpu = number});
     };
-    add(cpu.clock_id, enabled, options_.lost_counts ? cpu.lost : 0);
-    if (options_.cycles) add(cpu.cycles_id, cpu.cycles, 0);
+    add(cpu.clock_id, enabled, options_.lost_counts ? cpu.lost : 0, 1);
+    if (options_.cycles) add(cpu.cycles_id, cpu.cycles, 0, options_.cycles_running);
 }
 
 }  // namespace perfvigil::test

@@ -76,6 +76,11 @@ void SyntheticStream::add_events() {
 
 Nanoseconds SyntheticStream::period() const { return Nanoseconds(static_cast<std::int64_t>(1'000'000'000 / hertz_)); }
 
+Nanoseconds SyntheticStream::length_of(std::size_t slice) const {
+    const auto stepped = options_.stepped.find(slice);
+    return stepped == options_.stepped.end() ? options_.slice : stepped->second;
+}
+
 // A new pair of instances on this CPU, opened now.
 void SyntheticStream::open_cpu(std::size_t number, MonotonicTime time) {
     Cpu& cpu = *cpus_[number];
@@ -111,7 +116,7 @@ Result<void> SyntheticStream::pump(collector::RecordSink& sink) {
 
 std::optional<MonotonicTime> SyntheticStream::next_pump() const {
     if (slice_ + 1 >= options_.slices) return std::nullopt;
-    return now_ + options_.slice;
+    return now_ + length_of(slice_);
 }
 
 Result<void> SyntheticStream::finish(collector::RecordSink& sink) {
@@ -168,7 +173,7 @@ void SyntheticStream::deliver_slice(collector::RecordSink& sink, bool last) {
         deliver_start(sink);
         for (std::size_t i = 0; i < cpus_.size(); ++i) read_cpu(i, start_, records);
     }
-    const MonotonicTime end = now_ + options_.slice;
+    const MonotonicTime end = now_ + length_of(slice_);
     for (std::size_t i = 0; i < cpus_.size(); ++i) make_cpu_slice(i, now_, end, records);
     const bool retune = options_.retune && options_.retune->first == slice_ + 1 && !last;
     deliver_late(sink);
@@ -183,8 +188,14 @@ void SyntheticStream::deliver_slice(collector::RecordSink& sink, bool last) {
     for (const auto& cpu : cpus_) {
         if (cpu->truth.enabled.count() > 0) truths.push_back(cpu->truth);
     }
-    collector::Cut cut{
-        .time = end, .wall = WallTime(kWallStart) + (end - start_), .cpu_times = {}, .modules = {}, .last = last};
+    const bool stepped = options_.stepped.contains(slice_);
+    if (stepped) wall_ahead_ += options_.step;
+    collector::Cut cut{.time = end,
+                       .wall = WallTime(kWallStart) + (end - start_) + wall_ahead_,
+                       .cpu_times = {},
+                       .modules = {},
+                       .clock_stepped = stepped,
+                       .last = last};
     if (options_.proc_stat && options_.readings) cut.cpu_times = proc_stat();
     sink.on_cut(cut);
     for (const auto& [clock, cycles] : old) {

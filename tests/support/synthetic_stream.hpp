@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -52,6 +53,11 @@ struct SyntheticOptions {
     std::size_t functions = 40;  // of the program
     std::size_t processes_per_cpu = 2;
     std::size_t late_per_slice = 0;  // records that come after the cut
+    // Share of the time in which cycles has a counter; the rest others have it (multiplexing).
+    double cycles_running = 1;
+    // Slices that are cut early after a step of the wall clock, or a suspend: after so long, and wall time then jumps.
+    std::map<std::size_t, Nanoseconds> stepped{};
+    Nanoseconds step = std::chrono::hours(3);
     // From this slice on another rate: make-before-break, as RecordingSession does it.
     std::optional<std::pair<std::size_t, std::uint64_t>> retune{};
 };
@@ -147,6 +153,7 @@ private:
     [[nodiscard]] std::vector<collector::CpuTimes> proc_stat() const;
     [[nodiscard]] SampleFields sample_of(std::size_t cpu, MonotonicTime time);
     [[nodiscard]] Nanoseconds period() const;
+    [[nodiscard]] Nanoseconds length_of(std::size_t slice) const;
     [[nodiscard]] double chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
     SyntheticOptions options_;
@@ -159,6 +166,7 @@ private:
     MonotonicTime start_{};
     MonotonicTime now_{};
     std::size_t slice_ = 0;
+    Nanoseconds wall_ahead_{};  // by the steps so far
     std::uint32_t generation_ = 0;
     std::uint64_t hertz_ = 0;
     collector::EventIndex clock_{};
