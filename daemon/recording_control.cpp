@@ -196,7 +196,9 @@ void RecordingControl::answer_budget(std::vector<ControlStep>& steps) {
         // Where sampling alone is too much, captures are not what it takes.
         if (sampling <= limits_.budget) return;
     }
-    if (lower_frequency(Cause::kBudget, std::min(0.9, kAim * limits_.budget / use), why, steps)) return;
+    // As in the debt: what may be a burst does not decide how far to go.
+    const double lasting = sampling + std::min(use - sampling, 2 * limits_.budget);
+    if (lower_frequency(Cause::kBudget, std::min(0.9, kAim * limits_.budget / lasting), why, steps)) return;
     if (shorten_chains(Cause::kBudget, why, steps)) return;
     at_end_[static_cast<std::size_t>(Cause::kBudget)] = true;
     restart_budget();
