@@ -10,7 +10,6 @@
 #include "analyzer/jit_placements.hpp"
 #include "analyzer/source_line_names.hpp"
 #include "analyzer/symbols/sourced_files.hpp"
-#include "analyzer/unwind/capture_unwinding.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -19,9 +18,11 @@ namespace {
 // front of it.
 class Sink final : public collector::RecordSink {
 public:
-    Sink(StreamAnalysis& analysis, NameSource& names, const collector::EventTable& events,
-         JitPlacements::DumpOf dump_of, TextPokes& pokes)
-        : analysis_(analysis), names_(names), pokes_(pokes), jit_(analysis, events, std::move(dump_of)) {}
+    Sink(StreamAnalysis& analysis, NameSource& names, const collector::EventTable& events, TextPokes& pokes)
+        : analysis_(analysis),
+          names_(names),
+          pokes_(pokes),
+          jit_(analysis, events, [&names](const collector::DsoRef& marker) { return names.jit_code(marker); }) {}
 
     void on_record(const collector::OrderedRecord& record) override {
         if (!prepared_ && std::holds_alternative<collector::SampleRecord>(record.record)) prepare();
@@ -101,10 +102,9 @@ CaptureAnalysis::CaptureAnalysis(collector::CaptureReader& reader, const Capture
       recorder_(options.keep_evidence ? std::make_unique<EvidenceRecorder>(answering()) : nullptr),
       source_(recorder_ == nullptr ? &answering() : recorder_.get()),
       analysis_(reader.events(), *source_, KernelText(), {}, nullptr),
-      unwinding_(evidence_ == nullptr ? std::make_unique<CaptureUnwinding>(names_, reader) : nullptr),
       selection_(options.samples),
       fine_(options.moment.count() > 0) {
-    if (unwinding_) analysis_.set_user_chains(unwinding_.get());
+    analysis_.set_user_chains(&source_->user_chains());
     if (options.split_hybrid) analysis_.split_hybrid();
     if (options.moment.count() > 0) analysis_.set_fine_moments(options.moment);
     if (!reader.host().cpu_times.empty()) analysis_.set_baseline_times(reader.host().cpu_times.front().cpus);
@@ -125,10 +125,7 @@ Result<std::unique_ptr<CaptureAnalysis>> CaptureAnalysis::prepare(collector::Cap
 }
 
 Result<Profile> CaptureAnalysis::finish(std::string id) {
-    const auto dump_of = [this](const collector::Dso& marker) {
-        return evidence_ == nullptr ? names_.names().symbolizer().jit().dump_of(marker) : nullptr;
-    };
-    Sink sink(analysis_, *source_, reader_.events(), dump_of, pokes_);
+    Sink sink(analysis_, *source_, reader_.events(), pokes_);
     if (auto finished = reader_.finish(sink); !finished) return fail(std::move(finished.error()));
     if (auto usable = source_->usable(); !usable) return fail(std::move(usable.error()));
     const auto codes = analysis_.take_codes();
@@ -137,9 +134,7 @@ Result<Profile> CaptureAnalysis::finish(std::string id) {
     const auto& warnings = reader_.warnings();
     profile.warnings.insert(profile.warnings.begin(), warnings.begin(), warnings.end());
     if (const auto& sentence = sink.refusal()) profile.warnings.push_back(*sentence);
-    if (unwinding_) {
-        for (auto& sentence : unwinding_->sentences()) profile.warnings.push_back(std::move(sentence));
-    }
+    for (auto& sentence : source_->unwinding()) profile.warnings.push_back(std::move(sentence));
     for (auto& sentence : source_->refusals()) profile.warnings.push_back(std::move(sentence));
     for (auto& sentence : source_->notes()) profile.notes.push_back(std::move(sentence));
     for (auto& degraded : source_->degraded()) profile.degraded.push_back(std::move(degraded));

@@ -22,7 +22,6 @@
 
 namespace perfvigil::analyzer {
 
-class CaptureUnwinding;
 // How often the kernel rewrote its instructions at an address (TEXT_POKE records).
 using TextPokes = std::map<std::uint64_t, std::uint64_t>;
 class EvidenceNames;
@@ -78,7 +77,6 @@ private:
     std::unique_ptr<EvidenceRecorder> recorder_;
     NameSource* source_;
     StreamAnalysis analysis_;
-    std::unique_ptr<CaptureUnwinding> unwinding_;
     TextPokes pokes_;
     SampleSelection selection_;
     bool fine_ = false;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "analyzer/function_name.hpp"
 #include "analyzer/profile/tables.hpp"
 #include "analyzer/slice/moment_tables.hpp"
 
@@ -56,7 +57,7 @@ private:
             for (std::size_t i = 0; i + 1 < frames.size(); ++i) {
                 // Without a name it is a part of its caller.
                 if (frames[i].function.empty()) continue;
-                ProfileFunction inlined{.name = frames[i].function,
+                ProfileFunction inlined{.name = std::string(function_group(frames[i].function, function.dso)),
                                         .dso = function.dso,
                                         .kernel = function.kernel,
                                         .reason = UnknownReason::kNone,

@@ -13,6 +13,11 @@ CodeFrames HostNameSource::frames_of(const std::vector<SampledCode>& codes) {
     return code_frames(codes, names_.names());
 }
 
+std::vector<JitCode> HostNameSource::jit_code(const collector::DsoRef& marker) {
+    const JitDump* dump = names_.names().symbolizer().jit().dump_of(*marker);
+    return dump == nullptr ? std::vector<JitCode>{} : jit_code_of(*dump);
+}
+
 Result<void> HostNameSource::usable() {
     if (const auto& error = names_.names().symbolizer().kernel().copy_error()) {
         return fail(Error(*error).at("--kallsyms"));

@@ -4,6 +4,7 @@
 
 #include "analyzer/name_source.hpp"
 #include "analyzer/symbols/host_names.hpp"
+#include "analyzer/unwind/capture_unwinding.hpp"
 #include "collector/capture_reader.hpp"
 
 namespace perfvigil::analyzer {
@@ -11,7 +12,8 @@ namespace perfvigil::analyzer {
 class HostNameSource final : public NameSource {
 public:
     // Both outlive this.
-    HostNameSource(CaptureNames& names, const collector::CaptureReader& reader) : names_(names), reader_(reader) {}
+    HostNameSource(CaptureNames& names, const collector::CaptureReader& reader)
+        : names_(names), reader_(reader), unwinding_(names, reader) {}
 
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override {
         return names_.resolve(dso, offset);
@@ -21,14 +23,18 @@ public:
     void begin_slice(MonotonicTime from, MonotonicTime to) override { names_.begin_slice(from, to); }
     [[nodiscard]] std::vector<collector::KernelTextRange> kernel_text() override;
     [[nodiscard]] CodeFrames frames_of(const std::vector<SampledCode>& codes) override;
+    [[nodiscard]] UserChains& user_chains() override { return unwinding_; }
+    [[nodiscard]] std::vector<JitCode> jit_code(const collector::DsoRef& marker) override;
     [[nodiscard]] Result<void> usable() override;
     [[nodiscard]] std::vector<std::string> refusals() override;
     [[nodiscard]] std::vector<collector::Degraded> degraded() override;
+    [[nodiscard]] std::vector<std::string> unwinding() override { return unwinding_.sentences(); }
     [[nodiscard]] std::vector<std::string> notes() override;
 
 private:
     CaptureNames& names_;
     const collector::CaptureReader& reader_;
+    CaptureUnwinding unwinding_;
 };
 
 }  // namespace perfvigil::analyzer

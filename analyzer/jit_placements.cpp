@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <numeric>
 #include <utility>
 #include <variant>
 
@@ -21,9 +20,9 @@ void JitPlacements::before(const collector::OrderedRecord& record) {
     if (record.time < next_due_ || !std::holds_alternative<collector::SampleRecord>(record.record)) return;
     next_due_ = MonotonicTime::max();
     for (Source& source : sources_) {
-        if (!std::exchange(source.asked, true)) read(source);
-        while (source.next < source.order.size() && source.due() <= record.time) place_next(source);
-        if (source.next < source.order.size()) next_due_ = std::min(next_due_, source.due());
+        if (!std::exchange(source.asked, true)) source.code = code_of_(source.marker);
+        while (source.next < source.code.size() && source.code[source.next].time <= record.time) place_next(source);
+        if (source.next < source.code.size()) next_due_ = std::min(next_due_, source.code[source.next].time);
     }
 }
 
@@ -46,21 +45,11 @@ void JitPlacements::after(const collector::OrderedRecord& record) {
     next_due_ = MonotonicTime::min();
 }
 
-void JitPlacements::read(Source& source) {
-    source.dump = dump_of_(*source.marker);
-    if (source.dump == nullptr) return;
-    const auto placements = source.dump->placements();
-    source.order.resize(placements.size());
-    std::iota(source.order.begin(), source.order.end(), 0U);
-    std::ranges::stable_sort(source.order, {}, [&](std::uint32_t number) { return placements[number].time; });
-}
-
 void JitPlacements::place_next(Source& source) {
-    const auto& placement = source.dump->placements()[source.order[source.next++]];
-    analysis_.place_code(source.pid, {.start = placement.start,
-                                      .end = placement.start + source.dump->size_of(placement),
-                                      .page_offset = source.dump->code_of(placement).value,
-                                      .dso = source.marker});
+    const JitCode& code = source.code[source.next++];
+    analysis_.place_code(
+        source.pid,
+        {.start = code.start, .end = code.start + code.size, .page_offset = code.code, .dso = source.marker});
 }
 
 bool JitPlacements::same_clock() const {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/jit_code.hpp"
 #include "analyzer/stream_analysis.hpp"
-#include "analyzer/symbols/jit_dump.hpp"
 #include "collector/event_table.hpp"
 #include "collector/record.hpp"
 
@@ -19,11 +19,11 @@ namespace perfvigil::analyzer {
 
 class JitPlacements {
 public:
-    // The whole dump that a marker names, alive as long as this; nullptr: it cannot be used.
-    using DumpOf = std::function<const JitDump*(const collector::Dso& marker)>;
+    // What the whole dump that a marker names says, in order of time; empty: it cannot be used.
+    using CodeOf = std::function<std::vector<JitCode>(const collector::DsoRef& marker)>;
 
-    JitPlacements(StreamAnalysis& analysis, const collector::EventTable& events, DumpOf dump_of)
-        : analysis_(analysis), events_(events), dump_of_(std::move(dump_of)) {}
+    JitPlacements(StreamAnalysis& analysis, const collector::EventTable& events, CodeOf code_of)
+        : analysis_(analysis), events_(events), code_of_(std::move(code_of)) {}
 
     // Before the record is analyzed: what was loaded up to a sample is placed.
     void before(const collector::OrderedRecord& record);
@@ -37,20 +37,16 @@ private:
     struct Source {
         Pid pid{};
         collector::DsoRef marker;
-        bool asked = false;  // for its dump: at the first sample, when the capture's host is known
-        const JitDump* dump = nullptr;
-        std::vector<std::uint32_t> order{};  // of its placements, by time
+        bool asked = false;           // for its dump: at the first sample, when the capture's host is known
+        std::vector<JitCode> code{};  // by time
         std::size_t next = 0;
-
-        [[nodiscard]] MonotonicTime due() const { return dump->placements()[order[next]].time; }
     };
-    void read(Source& source);
     void place_next(Source& source);
     [[nodiscard]] bool same_clock() const;
 
     StreamAnalysis& analysis_;
     const collector::EventTable& events_;
-    DumpOf dump_of_;
+    CodeOf code_of_;
     std::vector<Source> sources_;
     MonotonicTime next_due_ = MonotonicTime::max();
     std::optional<std::string> refusal_;

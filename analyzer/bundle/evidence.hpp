@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/jit_code.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "base/build_id.hpp"
 #include "base/error.hpp"
@@ -16,6 +17,7 @@
 #include "collector/degraded.hpp"
 #include "collector/host_facts.hpp"
 #include "collector/processes.hpp"
+#include "collector/record.hpp"
 
 namespace perfvigil::analyzer {
 
@@ -48,7 +50,9 @@ struct EvidenceDso {
     std::uint32_t minor = 0;
     std::uint64_t inode = 0;
     std::uint64_t inode_generation = 0;
-    Pid pid{};  // of code without a file; else 0
+    Pid pid{};                   // of code without a file; else 0
+    std::uint32_t function = 0;  // strings; of code that the kernel made, else ""
+    std::uint64_t start = 0;     // the same
     struct Address {
         std::uint64_t offset = 0;
         std::uint32_t symbol = 0;
@@ -92,6 +96,23 @@ struct EvidenceText {  // collector::KernelTextRange
     friend bool operator==(const EvidenceText&, const EvidenceText&) = default;
 };
 
+// What the copy of a sample's stack was unwound to (UnwoundChain).
+struct EvidenceUnwound {
+    std::uint64_t sample = 0;  // unwound_key
+    std::uint32_t stack = 0;   // stacks
+    std::uint32_t flags = 0;   // StackFlag
+
+    friend bool operator==(const EvidenceUnwound&, const EvidenceUnwound&) = default;
+};
+using EvidenceStack = std::vector<std::uint64_t>;  // as a chain holds it: innermost first
+
+struct EvidencePlacement {
+    std::uint32_t dso = 0;  // dsos: the marker that announced the dump
+    JitCode code;
+
+    friend bool operator==(const EvidencePlacement&, const EvidencePlacement&) = default;
+};
+
 struct Evidence {
     std::string program;  // that made it: "perfvigil 0.1.0"
     WallTime made{};
@@ -104,6 +125,10 @@ struct Evidence {
     std::vector<std::string> line_sentences;  // the same of lines and inlined calls
     std::vector<std::string> notes;           // where names came from, as far as that has to be known
     std::vector<collector::Degraded> degraded;
+    std::vector<EvidenceStack> stacks;
+    std::vector<EvidenceUnwound> unwound;       // strictly ascending by sample
+    std::vector<std::string> unwinding;         // sentences: what unwinding had to do without
+    std::vector<EvidencePlacement> placements;  // of code that was sampled; of each marker in order of time
     std::vector<EvidenceCode> codes;
     std::uint64_t functions_without_code = 0;  // sampled functions beyond those in `codes`
 
@@ -113,5 +138,7 @@ struct Evidence {
 // What tells one Dso of a capture from another, however often it is read.
 [[nodiscard]] std::string evidence_key(const collector::Dso& dso);
 [[nodiscard]] std::string evidence_key(const Evidence& evidence, const EvidenceDso& dso);
+// What tells one sample with a copy of its stack from another: a hash of all that it is unwound from.
+[[nodiscard]] std::uint64_t unwound_key(const collector::SampleRecord& sample);
 
 }  // namespace perfvigil::analyzer

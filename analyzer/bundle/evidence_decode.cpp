@@ -28,6 +28,7 @@ constexpr std::size_t kMostExpansion = 200;
 constexpr std::size_t kSmall = 1U << 20;
 // A message costs its writer two bytes and us hundreds.
 constexpr std::size_t kMostDsos = 1U << 20;
+constexpr std::size_t kMostStacks = 1U << 22;
 constexpr std::size_t kMostCodes = 65536;
 constexpr std::size_t kMostDegraded = 1024;
 constexpr std::size_t kMostFrames = 1024;  // of one chain; the child gives 256
@@ -164,7 +165,7 @@ void read_chains(const Message& message, Evidence& evidence) {
 EvidenceDso read_dso(const Message& message, const Evidence& evidence) {
     EvidenceDso dso;
     const auto kind = message.number<std::uint32_t>(field::kDsoKind);
-    if (kind > static_cast<std::uint32_t>(collector::DsoKind::kUprobes)) damaged("an unknown kind of binary");
+    if (kind > static_cast<std::uint32_t>(collector::DsoKind::kKernelCode)) damaged("an unknown kind of binary");
     dso.kind = static_cast<collector::DsoKind>(kind);
     into(dso.path, evidence.strings.size())(message.number(field::kDsoPath));
     const std::string id = message.text(field::kDsoBuildId);
@@ -178,6 +179,8 @@ EvidenceDso read_dso(const Message& message, const Evidence& evidence) {
         damaged("a pid is out of range");
     }
     dso.pid = Pid{static_cast<std::int32_t>(pid)};
+    into(dso.function, evidence.strings.size())(message.number(field::kDsoFunction));
+    dso.start = message.number(field::kDsoStart);
     std::uint64_t before = 0;
     message.first_column(field::kDsoOffsets, dso.addresses, [&](auto& row, std::uint64_t step) {
         const bool first = dso.addresses.size() == 1;
@@ -230,6 +233,51 @@ void read_kernel_text(const Message& message, Evidence& evidence) {
     });
 }
 
+void read_unwound(const Message& message, Evidence& evidence) {
+    EvidenceStack addresses;
+    message.each_number(field::kStackAddresses, [&](std::uint64_t address) { addresses.push_back(address); });
+    std::size_t next = 0;
+    message.each_number(field::kStackLengths, [&](std::uint64_t length) {
+        if (length > addresses.size() - next) damaged("a stack longer than its addresses");
+        if (evidence.stacks.size() == kMostStacks) damaged("too many stacks");
+        const auto first = addresses.begin() + static_cast<std::ptrdiff_t>(next);
+        evidence.stacks.emplace_back(first, first + static_cast<std::ptrdiff_t>(length));
+        next += length;
+    });
+    if (next != addresses.size()) damaged("addresses of no stack");
+    auto& rows = evidence.unwound;
+    std::uint64_t before = 0;
+    message.first_column(field::kUnwoundSamples, rows, [&](auto& row, std::uint64_t step) {
+        if ((step == 0 && rows.size() > 1) || step > std::numeric_limits<std::uint64_t>::max() - before) {
+            damaged("samples out of order");
+        }
+        row.sample = before += step;
+    });
+    message.column(field::kUnwoundStacks, rows,
+                   [&](auto& row, auto value) { into(row.stack, evidence.stacks.size())(value); });
+    message.column(field::kUnwoundFlags, rows, [](auto& row, auto value) {
+        if (value > std::numeric_limits<std::uint8_t>::max()) damaged("unknown stack flags");
+        row.flags = narrow(value);
+    });
+    evidence.unwinding = message.texts(field::kUnwinding);
+}
+
+void read_placements(const Message& message, Evidence& evidence) {
+    auto& rows = evidence.placements;
+    message.first_column(field::kPlacementDsos, rows,
+                         [&](auto& row, auto value) { into(row.dso, evidence.dsos.size())(value); });
+    message.column(field::kPlacementTimes, rows, [](auto& row, auto value) {
+        if (value > static_cast<std::uint64_t>(kFarthestTime)) damaged("a time is out of range");
+        row.code.time = monotonic_from_ns(value);
+    });
+    message.column(field::kPlacementStarts, rows, [](auto& row, auto value) { row.code.start = value; });
+    message.column(field::kPlacementSizes, rows, [](auto& row, auto value) {
+        if (value > std::numeric_limits<std::uint64_t>::max() - row.code.start) damaged("code without an end");
+        row.code.size = value;
+    });
+    message.column(field::kPlacementCodes, rows, [](auto& row, auto value) { row.code.code = value; });
+}
+
 Evidence read_evidence(const Message& message) {
     Evidence evidence;
     evidence.program = message.text(field::kProgram);
@@ -244,6 +292,8 @@ Evidence read_evidence(const Message& message) {
         evidence.dsos.push_back(read_dso(Message(bytes), evidence));
     });
     read_kernel_text(message, evidence);
+    read_unwound(message, evidence);
+    read_placements(message, evidence);
     evidence.refusals = message.texts(field::kRefusals);
     evidence.notes = message.texts(field::kNotes);
     evidence.line_sentences = message.texts(field::kLineSentences);

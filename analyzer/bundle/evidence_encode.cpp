@@ -59,6 +59,8 @@ void dso_fields(pbf_writer writer, const EvidenceDso& dso) {
     writer.add_uint64(field::kDsoInode, dso.inode);
     writer.add_uint64(field::kDsoInodeGeneration, dso.inode_generation);
     writer.add_sint64(field::kDsoPid, dso.pid.value);
+    writer.add_uint32(field::kDsoFunction, dso.function);
+    writer.add_uint64(field::kDsoStart, dso.start);
     std::uint64_t before = 0;
     column(writer, field::kDsoOffsets, dso.addresses, [&](const auto& address) {
         const std::uint64_t step = address.offset - before;
@@ -84,6 +86,30 @@ void code_fields(pbf_writer writer, const EvidenceCode& code) {
     texts(writer, field::kCodeNotes, code.notes);
 }
 
+void unwound(pbf_writer& writer, const Evidence& evidence) {
+    column(writer, field::kStackLengths, evidence.stacks, [](const auto& stack) { return stack.size(); });
+    EvidenceStack addresses;
+    for (const auto& stack : evidence.stacks) addresses.insert(addresses.end(), stack.begin(), stack.end());
+    column(writer, field::kStackAddresses, addresses, [](std::uint64_t address) { return address; });
+    std::uint64_t before = 0;
+    column(writer, field::kUnwoundSamples, evidence.unwound, [&](const auto& row) {
+        const std::uint64_t step = row.sample - before;
+        before = row.sample;
+        return step;
+    });
+    column(writer, field::kUnwoundStacks, evidence.unwound, [](const auto& row) { return row.stack; });
+    column(writer, field::kUnwoundFlags, evidence.unwound, [](const auto& row) { return row.flags; });
+    texts(writer, field::kUnwinding, evidence.unwinding);
+}
+
+void placements(pbf_writer& writer, const std::vector<EvidencePlacement>& all) {
+    column(writer, field::kPlacementDsos, all, [](const auto& row) { return row.dso; });
+    column(writer, field::kPlacementTimes, all, [](const auto& row) { return to_ns(row.code.time); });
+    column(writer, field::kPlacementStarts, all, [](const auto& row) { return row.code.start; });
+    column(writer, field::kPlacementSizes, all, [](const auto& row) { return row.code.size; });
+    column(writer, field::kPlacementCodes, all, [](const auto& row) { return row.code.code; });
+}
+
 std::string plain_form(const Evidence& evidence) {
     std::string out;
     pbf_writer writer(out);
@@ -106,6 +132,8 @@ std::string plain_form(const Evidence& evidence) {
         message.add_string(field::kDetail, degraded.detail);
         message.add_string(field::kRemedy, degraded.remedy);
     }
+    unwound(writer, evidence);
+    placements(writer, evidence.placements);
     for (const auto& code : evidence.codes) code_fields(pbf_writer(writer, field::kCodes), code);
     writer.add_uint64(field::kFunctionsWithoutCode, evidence.functions_without_code);
     return out;

@@ -30,6 +30,17 @@ enum Evidence : std::uint32_t {
     kCodes = 21,
     kFunctionsWithoutCode = 22,
     kNotes = 23,
+    kStackLengths = 24,
+    kStackAddresses = 25,
+    kUnwoundSamples = 26,  // the first one, then how far each is from the one before
+    kUnwoundStacks = 27,
+    kUnwoundFlags = 28,
+    kUnwinding = 29,
+    kPlacementDsos = 30,
+    kPlacementTimes = 31,
+    kPlacementStarts = 32,
+    kPlacementSizes = 33,
+    kPlacementCodes = 34,
 };
 
 enum Dso : std::uint32_t {
@@ -44,6 +55,8 @@ enum Dso : std::uint32_t {
     kDsoOffsets = 9,  // the first one, then how far each is from the one before
     kDsoSymbols = 10,
     kDsoChains = 11,
+    kDsoFunction = 12,
+    kDsoStart = 13,
 };
 
 enum Code : std::uint32_t {

@@ -2,6 +2,7 @@
 #include "analyzer/bundle/evidence_names.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -46,6 +47,27 @@ Symbol EvidenceNames::resolve(const collector::DsoRef& dso, std::uint64_t offset
             .start = symbol.start,
             .size = symbol.size,
             .reason = symbol.reason};
+}
+
+std::optional<UnwoundChain> EvidenceNames::chain_of(const collector::SampleRecord& sample,
+                                                    const collector::Process& /*process*/) {
+    if (evidence_->unwound.empty()) return std::nullopt;
+    const std::uint64_t key = unwound_key(sample);
+    const auto at = std::ranges::lower_bound(evidence_->unwound, key, {}, &EvidenceUnwound::sample);
+    if (at == evidence_->unwound.end() || at->sample != key) return std::nullopt;
+    const auto& stack = evidence_->stacks[at->stack];
+    return UnwoundChain{.chain = {std::as_bytes(std::span(stack)), Endian::kNative},
+                        .flags = static_cast<std::uint8_t>(at->flags)};
+}
+
+std::vector<JitCode> EvidenceNames::jit_code(const collector::DsoRef& marker) {
+    const EvidenceDso* dso = known(marker).evidence;
+    std::vector<JitCode> codes;
+    for (const auto& placement : evidence_->placements) {
+        if (&evidence_->dsos[placement.dso] == dso) codes.push_back(placement.code);
+    }
+    std::ranges::stable_sort(codes, {}, &JitCode::time);
+    return codes;
 }
 
 std::vector<collector::KernelTextRange> EvidenceNames::kernel_text() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,16 +16,19 @@
 
 namespace perfvigil::analyzer {
 
-class EvidenceNames final : public NameSource {
+class EvidenceNames final : public NameSource, private UserChains {
 public:
     explicit EvidenceNames(std::shared_ptr<const Evidence> evidence);
 
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override;
     [[nodiscard]] std::vector<collector::KernelTextRange> kernel_text() override;
     [[nodiscard]] CodeFrames frames_of(const std::vector<SampledCode>& codes) override;
+    [[nodiscard]] UserChains& user_chains() override { return *this; }
+    [[nodiscard]] std::vector<JitCode> jit_code(const collector::DsoRef& marker) override;
     [[nodiscard]] Result<void> usable() override { return {}; }
     [[nodiscard]] std::vector<std::string> refusals() override { return evidence_->refusals; }
     [[nodiscard]] std::vector<collector::Degraded> degraded() override { return evidence_->degraded; }
+    [[nodiscard]] std::vector<std::string> unwinding() override { return evidence_->unwinding; }
     [[nodiscard]] std::vector<std::string> notes() override { return evidence_->notes; }
 
     [[nodiscard]] bool has_code(const CountedFunction& function) { return code_of(function) != nullptr; }
@@ -36,6 +40,8 @@ private:
         collector::DsoRef dso;  // views of its path are handed out
         const EvidenceDso* evidence = nullptr;
     };
+    [[nodiscard]] std::optional<UnwoundChain> chain_of(const collector::SampleRecord& sample,
+                                                       const collector::Process& process) override;
     [[nodiscard]] const Known& known(const collector::DsoRef& dso);
     [[nodiscard]] static const EvidenceDso::Address* find(const EvidenceDso* dso, std::uint64_t offset);
     [[nodiscard]] const EvidenceCode* code_of(const CountedFunction& function);

@@ -33,6 +33,38 @@ CodeFrames EvidenceRecorder::frames_of(const std::vector<SampledCode>& codes) {
     return found;
 }
 
+std::optional<UnwoundChain> EvidenceRecorder::chain_of(const collector::SampleRecord& sample,
+                                                       const collector::Process& process) {
+    const auto unwound = source_.user_chains().chain_of(sample, process);
+    if (!unwound) return unwound;
+    EvidenceStack stack(unwound->chain.size());
+    for (std::size_t i = 0; i < stack.size(); ++i) stack[i] = unwound->chain[i];
+    const auto [at, added] = stacks_.try_emplace(std::move(stack), static_cast<std::uint32_t>(stacks_.size()));
+    if (added) evidence_.stacks.push_back(at->first);
+    const std::uint64_t key = unwound_key(sample);
+    unwound_[key] = {.sample = key, .stack = at->second, .flags = unwound->flags};
+    return unwound;
+}
+
+std::vector<JitCode> EvidenceRecorder::jit_code(const collector::DsoRef& marker) {
+    auto codes = source_.jit_code(marker);
+    const auto dso = static_cast<std::uint32_t>(number_of(marker));
+    const bool known = std::ranges::any_of(placements_, [&](const auto& placement) { return placement.dso == dso; });
+    for (std::size_t i = 0; i < codes.size() && !known; ++i) placements_.push_back({.dso = dso, .code = codes[i]});
+    return codes;
+}
+
+// Those of code that was sampled: what else lay there tells nothing.
+void EvidenceRecorder::take_placements() {
+    for (const auto& placement : placements_) {
+        const auto& answers = dsos_[placement.dso].answers;
+        const auto first = answers.lower_bound(placement.code.code);
+        if (first != answers.end() && first->first - placement.code.code < placement.code.size) {
+            evidence_.placements.push_back(placement);
+        }
+    }
+}
+
 void EvidenceRecorder::add_code(const FunctionCode& code) {
     EvidenceCode kept{.dso = static_cast<std::uint32_t>(number_of(code.function.dso)),
                       .start = code.function.start,
@@ -56,6 +88,9 @@ void EvidenceRecorder::add_code(const FunctionCode& code) {
 }
 
 Evidence EvidenceRecorder::take() {
+    take_placements();
+    for (const auto& [key, row] : unwound_) evidence_.unwound.push_back(row);
+    evidence_.unwinding = source_.unwinding();
     for (auto& answered : dsos_) {
         for (const auto& [offset, answer] : answered.answers) {
             answered.dso.addresses.push_back({.offset = offset, .symbol = answer.symbol, .chain = answer.chain});
@@ -72,6 +107,9 @@ Evidence EvidenceRecorder::take() {
     strings_.clear();
     symbols_.clear();
     chains_.clear();
+    stacks_.clear();
+    unwound_.clear();
+    placements_.clear();
     return taken;
 }
 
@@ -92,6 +130,8 @@ std::size_t EvidenceRecorder::number_of(const collector::DsoRef& dso) {
                      .inode = dso->inode,
                      .inode_generation = dso->inode_generation,
                      .pid = dso->kind == collector::DsoKind::kAnonymous ? dso->first_pid : Pid{},
+                     .function = string_number(dso->function),
+                     .start = dso->start,
                      .addresses = {}};
     dsos_.push_back({.dso = std::move(made), .answers = {}});
     return at->second;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -17,7 +18,7 @@
 
 namespace perfvigil::analyzer {
 
-class EvidenceRecorder final : public NameSource {
+class EvidenceRecorder final : public NameSource, private UserChains {
 public:
     explicit EvidenceRecorder(NameSource& source) : source_(source) {}
 
@@ -27,9 +28,12 @@ public:
     void begin_slice(MonotonicTime from, MonotonicTime to) override { source_.begin_slice(from, to); }
     [[nodiscard]] std::vector<collector::KernelTextRange> kernel_text() override;
     [[nodiscard]] CodeFrames frames_of(const std::vector<SampledCode>& codes) override;
+    [[nodiscard]] UserChains& user_chains() override { return *this; }
+    [[nodiscard]] std::vector<JitCode> jit_code(const collector::DsoRef& marker) override;
     [[nodiscard]] Result<void> usable() override { return source_.usable(); }
     [[nodiscard]] std::vector<std::string> refusals() override { return source_.refusals(); }
     [[nodiscard]] std::vector<collector::Degraded> degraded() override { return source_.degraded(); }
+    [[nodiscard]] std::vector<std::string> unwinding() override { return source_.unwinding(); }
     [[nodiscard]] std::vector<std::string> notes() override { return source_.notes(); }
 
     void add_code(const FunctionCode& code);
@@ -45,6 +49,9 @@ private:
         EvidenceDso dso;
         std::map<std::uint64_t, Answer> answers;
     };
+    [[nodiscard]] std::optional<UnwoundChain> chain_of(const collector::SampleRecord& sample,
+                                                       const collector::Process& process) override;
+    void take_placements();
     [[nodiscard]] AnsweredDso& dso_of(const collector::DsoRef& dso);
     [[nodiscard]] std::size_t number_of(const collector::DsoRef& dso);
     [[nodiscard]] std::uint32_t string_number(std::string_view text);
@@ -60,6 +67,9 @@ private:
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t, UnknownReason>, std::uint32_t>
         symbols_;
     std::map<std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>>, std::uint32_t> chains_;
+    std::map<EvidenceStack, std::uint32_t> stacks_;
+    std::map<std::uint64_t, EvidenceUnwound> unwound_;  // by sample
+    std::vector<EvidencePlacement> placements_;         // sampled or not
 };
 
 }  // namespace perfvigil::analyzer

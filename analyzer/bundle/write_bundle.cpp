@@ -120,11 +120,6 @@ public:
         if (!profile) return fail(std::move(profile.error()));
         summary.warnings = capture_.warnings;
         summary.warnings.insert(summary.warnings.end(), profile->warnings.begin(), profile->warnings.end());
-        if (holds_stacks()) {
-            summary.warnings.emplace_back(
-                "The samples hold copies of their stacks (--call-graph dwarf), which only the programs' own files can "
-                "unwind: where those are not, callers are missing.");
-        }
         const auto left_out = keep_code(**analysis, sampled.take());
         Evidence made = recorder.take();
         made.program = "perfvigil " PERFVIGIL_VERSION;
@@ -134,13 +129,6 @@ public:
     }
 
 private:
-    [[nodiscard]] bool holds_stacks() const {
-        const auto& events = capture_.reader->events().events();
-        return std::ranges::any_of(events, [](const collector::EventInfo& event) {
-            return (event.attr.sample_type & collector::kSampleStackUser) != 0;
-        });
-    }
-
     // The machine code of the hottest functions; of a bundle of those that it holds. How many are left out.
     std::uint64_t keep_code(CaptureAnalysis& analysis, std::vector<CountedFunction> functions) {
         std::uint64_t bytes = 0;

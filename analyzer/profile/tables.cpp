@@ -53,8 +53,16 @@ std::uint32_t ProfileTables::function(const ProfileFunction& wanted) {
     if (wanted.inlined || wanted.line != 0) {
         hash = mix(mix_text(hash, wanted.file), (std::uint64_t{wanted.line} << 1U) | (wanted.inlined ? 1U : 0U));
     }
-    const auto found = function_index_.find(hash, [&](std::uint32_t number) { return functions_[number] == wanted; });
-    if (found != kNone) return found;
+    const auto found = function_index_.find(hash, [&](std::uint32_t number) {
+        const auto& known = functions_[number];
+        return known.name == wanted.name && known.dso == wanted.dso && known.kernel == wanted.kernel &&
+               known.reason == wanted.reason && known.inlined == wanted.inlined && known.file == wanted.file &&
+               known.line == wanted.line;
+    });
+    if (found != kNone) {
+        for (const auto& symbol : wanted.variants) note_variant(functions_[found], symbol);
+        return found;
+    }
     functions_.push_back(wanted);
     function_dsos_.push_back(dso(wanted.dso));
     function_index_.insert(hash, last_of(functions_));

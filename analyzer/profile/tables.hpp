@@ -27,6 +27,7 @@ public:
     // Under its group's name (function_group); code made at run time keeps its own.
     [[nodiscard]] std::uint32_t function(std::string_view name, std::string_view dso, bool kernel,
                                          UnknownReason reason);
+    // With what makes it another one: inlined, and its line. Its variants are added to those that are known.
     [[nodiscard]] std::uint32_t function(const ProfileFunction& function);
     [[nodiscard]] const ProfileFunction& function_at(std::uint32_t number) const { return functions_[number]; }
     // The display name of a function's Dso, as a number.

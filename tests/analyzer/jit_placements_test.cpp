@@ -36,10 +36,10 @@ protected:
         EXPECT_TRUE(dump_.append(bytes.bytes()));
         analysis_ = std::make_unique<StreamAnalysis>(events_, symbolizer_, KernelText(), SliceLimits{}, nullptr);
         analysis_->each_slice([this](const Slice& slice) { note(slice); });
-        placements_ = std::make_unique<JitPlacements>(*analysis_, events_, [this](const collector::Dso& marker) {
+        placements_ = std::make_unique<JitPlacements>(*analysis_, events_, [this](const collector::DsoRef& marker) {
             ++asked_;
-            EXPECT_EQ(marker.path, "/tmp/jit-5.dump");
-            return &dump_;
+            EXPECT_EQ(marker->path, "/tmp/jit-5.dump");
+            return jit_code_of(dump_);
         });
     }
     void give(std::uint64_t time, collector::Record record) {

@@ -61,9 +61,10 @@ protected:
         fs::copy_file(test::client_path("inlining"), path, fs::copy_options::overwrite_existing);
         return path;
     }
-    std::vector<std::string> answers_here(const std::string& file) {
+    static std::vector<std::string> answers_here(const std::string& file,
+                                                 const std::vector<Arguments>& asked = questions()) {
         std::vector<std::string> all;
-        for (auto question : questions()) {
+        for (auto question : asked) {
             question.push_back(file);
             all.push_back(output_of(test::kPerfvigil, question));
         }
@@ -82,12 +83,12 @@ protected:
         arguments.push_back("/" + name);
         return output_of(kChroot, arguments);
     }
-    void expect_the_same(const std::vector<std::string>& here, const std::string& name) {
-        for (std::size_t i = 0; i < questions().size(); ++i) {
-            const auto there = answer_there(questions()[i], name);
+    void expect_the_same(const std::vector<std::string>& here, const std::string& name,
+                         const std::vector<Arguments>& asked = questions()) {
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+            const auto there = answer_there(asked[i], name);
             EXPECT_FALSE(here[i].empty());
-            EXPECT_EQ(there, here[i]) << "question " << i << ": " << questions()[i].front() << " "
-                                      << questions()[i].back();
+            EXPECT_EQ(there, here[i]) << "question " << i << ": " << asked[i].front() << " " << asked[i].back();
         }
     }
 
@@ -162,6 +163,38 @@ TEST_F(Bundle, OfPerfsOwnCapturesToo) {
               read_file(root_ / "perf.data", 1U << 30).value().substr(0, 4096));
     fs::rename(root_ / "piped", root_ / "perf.data");
     EXPECT_EQ(answer_there(questions()[1], "perf.data"), here[1]);
+}
+
+const std::vector<Arguments>& short_questions() {
+    static const std::vector<Arguments> all{
+        {"report", "--json"}, {"report", "--inline"}, {"export", "--to", "folded"}, {"export", "--to", "pprof"}};
+    return all;
+}
+
+TEST_F(Bundle, KeepsWhatCopiesOfStacksWereUnwoundTo) {
+    const auto recorded = folder_ / "unwound";
+    fs::copy_file(test::client_path("unwind_nofp"), recorded);
+    const auto capture = folder_ / "x.data";
+    (void)output_of(test::kPerfvigil, {"record", "-o", capture, "-F", "299", "-e", "cpu-clock", "--call-graph", "dwarf",
+                                       "--", recorded, "1.5"});
+    const auto here = answers_here(capture, short_questions());
+    EXPECT_NE(here[2].find(";main;"), std::string::npos) << here[2];
+    (void)bundled(capture, "x.data");
+    fs::remove(recorded);
+    expect_the_same(here, "x.data", short_questions());
+}
+
+TEST_F(Bundle, KeepsWhereJitdumpsPutTheirCode) {
+    const auto dumps = folder_ / "dumps";
+    fs::create_directory(dumps);
+    const auto capture = folder_ / "x.data";
+    (void)output_of(test::kPerfvigil, {"record", "-F", "499", "-e", "cpu-clock", "-o", capture, "--",
+                                       test::client_path("jitdump"), "1.5", dumps});
+    const auto here = answers_here(capture, short_questions());
+    EXPECT_NE(here[2].find("jit_second"), std::string::npos) << here[2];
+    (void)bundled(capture, "x.data");
+    fs::remove_all(dumps);
+    expect_the_same(here, "x.data", short_questions());
 }
 
 TEST_F(Bundle, AStoredWindowIsAFileOfTheSameReport) {

@@ -35,12 +35,15 @@ void ask(const std::shared_ptr<const Evidence>& evidence) {
         dso.inode = known.inode;
         dso.inode_generation = known.inode_generation;
         dso.first_pid = known.pid;
+        dso.function = evidence->strings[known.function];
+        dso.start = known.start;
         const auto ref = std::make_shared<const collector::Dso>(dso);
         std::vector<SampledCode> codes;
         for (const auto& address : known.addresses) {
             (void)names.resolve(ref, address.offset);
             codes.push_back({.dso = ref, .offset = address.offset});
         }
+        (void)names.jit_code(ref);
         if (names.frames_of(codes).frames.size() != codes.size()) std::abort();
         for (const auto& code : evidence->codes) {
             FunctionCode made;

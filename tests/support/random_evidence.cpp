@@ -34,8 +34,28 @@ public:
         }
         for (std::uint64_t i = below(3); i > 0; --i) made.refusals.push_back(text());
         for (std::uint64_t i = below(3); i > 0; --i) made.notes.push_back(text());
+        for (std::uint64_t i = below(3); i > 0; --i) made.notes.push_back(text());
         for (std::uint64_t i = below(3); i > 0; --i) made.line_sentences.push_back(text());
         for (std::uint64_t i = below(3); i > 0; --i) made.degraded.push_back({text(), text(), text()});
+        for (std::uint64_t i = below(5); i > 0; --i) {
+            EvidenceStack& stack = made.stacks.emplace_back();
+            for (std::uint64_t k = below(6); k > 0; --k) stack.push_back(random_());
+        }
+        std::uint64_t sample = below(2) * random_() / 2;
+        for (std::uint64_t i = made.stacks.empty() ? 0 : below(20); i > 0; --i) {
+            made.unwound.push_back({.sample = sample,
+                                    .stack = static_cast<std::uint32_t>(below(made.stacks.size())),
+                                    .flags = static_cast<std::uint32_t>(below(256))});
+            sample += below(1U << 30) + 1;
+        }
+        for (std::uint64_t i = below(3); i > 0; --i) made.unwinding.push_back(text());
+        for (std::uint64_t i = below(6); i > 0; --i) {
+            made.placements.push_back({.dso = static_cast<std::uint32_t>(below(made.dsos.size())),
+                                       .code = {.time = monotonic_from_ns(below(1U << 30)),
+                                                .start = random_() / 2,
+                                                .size = below(1U << 20),
+                                                .code = random_()}});
+        }
         for (std::uint64_t i = below(4); i > 0; --i) made.codes.push_back(code(made));
         made.functions_without_code = below(100);
         return made;
@@ -58,8 +78,10 @@ private:
 
     EvidenceDso dso(const Evidence& made) {
         EvidenceDso dso;
-        dso.kind = static_cast<collector::DsoKind>(below(6));
+        dso.kind = static_cast<collector::DsoKind>(below(7));
         dso.path = string();
+        dso.function = string();
+        dso.start = random_();
         const std::string id = text();
         if (below(2) == 0) dso.build_id = BuildId(std::as_bytes(std::span(id)));
         dso.major = number();

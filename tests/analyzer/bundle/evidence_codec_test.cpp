@@ -57,6 +57,12 @@ TEST(EvidenceCodec, NumbersOfNothingAreRefused) {
         [](Evidence& e) { only_code(e).lines = {{.file = static_cast<std::uint32_t>(e.strings.size())}}; },
         [](Evidence& e) { e.kernel_text = {{.start = ~0ULL, .size = 1}}; },
         [](Evidence& e) { e.kernel_text = {{.text_class = 256}}; },
+        [](Evidence& e) { e.unwound = {{.stack = static_cast<std::uint32_t>(e.stacks.size())}}; },
+        [](Evidence& e) { e.stacks = {{1}}, e.unwound = {{.flags = 256}}; },
+        [](Evidence& e) { e.stacks = {{1}}, e.unwound = {{.sample = 5}, {.sample = 5}}; },
+        [](Evidence& e) { e.stacks = {{1}}, e.unwound = {{.sample = 5}, {.sample = 4}}; },
+        [](Evidence& e) { e.placements = {{.dso = static_cast<std::uint32_t>(e.dsos.size()), .code = {}}}; },
+        [](Evidence& e) { e.placements = {{.dso = 0, .code = {.start = ~0ULL, .size = 1}}}; },
         [](Evidence& e) { e.made = WallTime(Nanoseconds::max()); },
     };
     for (std::size_t i = 0; i < lies.size(); ++i) {
