@@ -5,7 +5,6 @@
 #include <alloca.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -105,6 +104,5 @@ int main(int argc, char** argv) {
     if (pthread_create(&thread, NULL, nofp_thread, &until) != 0) return 1;
     while (now() < until) nofp_round();
     pthread_join(thread, NULL);
-    printf("%lu\n", sink);
     return 0;
 }

@@ -133,8 +133,8 @@ TEST(Unwind, CapturesOfPerf) {
     if (const std::string why = test::why_not_recordable(); !why.empty()) GTEST_SKIP() << why;
     const test::TempFolder folder;
     const auto file = folder / "perf.data";
-    (void)test::output_of(kPerf, {"record", "-q", "-o", file, "-F", "299", "-e", "cpu-clock", "--call-graph", "dwarf",
-                                  "--", test::client_path("unwind_nofp"), "2"});
+    (void)test::output_of(kPerf, {"record", "-q", "-N", "-o", file, "-F", "299", "-e", "cpu-clock", "--call-graph",
+                                  "dwarf", "--", test::client_path("unwind_nofp"), "2"});
     expect_no_less_than_perf(file, "perf record");
 }
 
@@ -153,9 +153,10 @@ TEST(Unwind, CapturesOfOurs) {
 // Without a file the recording itself unwinds.
 TEST(Unwind, AReportOfARecordingThatIsNotKept) {
     if (const std::string why = test::why_not_recordable(); !why.empty()) GTEST_SKIP() << why;
+    // What follows "--" is the program's, whatever it looks like.
     const auto report =
-        test::ReportView::of_perfvigil({"record", "--json", "-F", "199", "-e", "cpu-clock", "--call-graph",
-                                        "dwarf,16384", "--", test::client_path("unwind_nofp"), "2"});
+        test::ReportView::of_perfvigil({"record", "--json", "-F", "199", "--call-graph", "dwarf,16384", "-e",
+                                        "cpu-clock", "--", test::client_path("unwind_nofp"), "2", "-o", "not_ours"});
     const auto main_total = report.function("cpu-clock", "main", "total_samples");
     const auto thread_total = report.function("cpu-clock", "nofp_thread", "total_samples");
     const auto& event = report.event("cpu-clock");

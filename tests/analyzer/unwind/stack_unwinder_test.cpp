@@ -277,6 +277,7 @@ TEST_F(StackUnwinderTest, SlicesHoldUnwoundChainsWithTheirMarks) {
                                                     std::pair(2U, unsigned{kStackGuessed})));
     // Without an unwinder such samples have their leaf, and are not called broken.
     builder.set_user_chains(nullptr);
+    fields.ip = kSignalled + 0x40;
     give();
     builder.on_cut({.time = monotonic_from_ns(9000), .wall = {}, .cpu_times = {}, .modules = {}, .last = true});
     ASSERT_EQ(slices.size(), 2U);
