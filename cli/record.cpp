@@ -335,15 +335,18 @@ void add_record(CLI::App& app, int& exit_code) {
                        "file to write; without it the report is printed and nothing kept");
     command.add_flag("-a,--all-cpus", options.all_cpus, "the whole host");
     command.add_option("-p,--pid", options.pids, "processes, with all their threads and later children")
-        ->delimiter(',');
-    command.add_option("-t,--tid", options.tids, "single threads")->delimiter(',');
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    command.add_option("-t,--tid", options.tids, "single threads")->delimiter(',')->allow_extra_args(false);
     add_value(command, "-C,--cpu", config::CpusFormat{}, options.cpus, "CPUs, like 0-3,8 (default: all online)");
     add_value(command, "-d,--duration", config::DurationFormat{.min = std::chrono::milliseconds(1)}, options.duration,
               "how long: 10s, 500ms, 2min");
     command.add_option("-F,--freq", options.frequency, "samples per second, per event and CPU")
         ->capture_default_str()
         ->check(CLI::Range(1U, 100000U));
-    command.add_option("-e,--event", options.events, "events (default: cycles,cpu-clock)")->delimiter(',');
+    command.add_option("-e,--event", options.events, "events (default: cycles,cpu-clock)")
+        ->delimiter(',')
+        ->allow_extra_args(false);
     add_value(command, "-m,--ring", config::BytesFormat{.min = 4096, .max = 1U << 30}, options.ring_bytes,
               "ring buffer for samples, per CPU: 512KiB, 4MiB");
     command.add_option("--max-stack", options.max_stack, "frames per call chain")->capture_default_str();
