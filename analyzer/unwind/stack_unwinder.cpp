@@ -25,15 +25,20 @@ constexpr unsigned kArm64Registers = 32;
 constexpr unsigned kArm64Pc = 32;
 
 std::optional<UnwindRegisters> registers_of(UnwindMachine machine, const RegistersView& view) {
-    UnwindRegisters out;
+    std::array<std::optional<std::uint64_t>, kArm64Pc + 1> recorded;
+    ByteReader in(view.values, view.endian);
+    for (unsigned number = 0; number < recorded.size(); ++number) {
+        if (((view.mask >> number) & 1U) != 0) recorded[number] = in.u64();
+    }
     const bool x86 = machine == UnwindMachine::kX86_64;
-    const auto pc = view[x86 ? kX86Ip : kArm64Pc];
-    if (!pc) return std::nullopt;
+    const auto pc = recorded[x86 ? kX86Ip : kArm64Pc];
+    if (!pc || !in.ok()) return std::nullopt;
+    UnwindRegisters out;
     out.pc = plain_address(machine, *pc);
     if (x86) {
-        for (unsigned i = 0; i < kX86Registers.size(); ++i) out.set(i, view[kX86Registers[i]]);
+        for (unsigned i = 0; i < kX86Registers.size(); ++i) out.set(i, recorded[kX86Registers[i]]);
     } else {
-        for (unsigned i = 0; i < kArm64Registers; ++i) out.set(i, view[i]);
+        for (unsigned i = 0; i < kArm64Registers; ++i) out.set(i, recorded[i]);
     }
     if (!out.known(roles_of(machine).stack)) return std::nullopt;
     return out;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyzer/unwind/stack_walker.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 
 #include "analyzer/unwind/expression.hpp"
@@ -73,38 +75,40 @@ private:
     }
 
     Step by_rule(const UnwindRule& rule, std::uint64_t cfa) {
-        UnwindRegisters caller = registers_;
+        // All values are of this frame's registers, so none is changed before the last one is known.
+        std::array<std::optional<std::uint64_t>, UnwindRegisters::kCount> values;
+        const std::size_t count = std::min(rule.registers.size(), values.size());
         std::optional<std::uint64_t> return_address;
+        std::optional<std::uint64_t> stack_pointer = cfa;
         bool return_given = false;
-        bool stack_given = false;
-        for (const RegisterRule& saved : rule.registers) {
-            const auto value = value_of(saved, cfa);
+        for (std::size_t i = 0; i < count; ++i) {
+            const RegisterRule& saved = rule.registers[i];
+            values[i] = value_of(saved, cfa);
             if (saved.number == rule.return_column) {
-                return_address = value;
+                if (!values[i]) return unreadable(saved, cfa);
+                return_address = values[i];
                 return_given = true;
-                if (!value) return unreadable(saved, cfa);
             }
-            if (saved.number < UnwindRegisters::kCount) caller.set(saved.number, value);
-            stack_given |= saved.number == roles_.stack;
+            if (saved.number == roles_.stack) stack_pointer = values[i];
         }
         // Where the address is not saved it is still in its register, as long as nothing has been called.
         if (!return_given && (innermost_ || exact_)) return_address = registers_[rule.return_column];
-        if (!return_address) return Step::kBroken;
-        if (!stack_given) caller.set(roles_.stack, cfa);
         const bool signal = rule.has(kUnwindSignal);
-        if (!signal && !outwards(caller)) return Step::kBroken;
-        caller.pc = plain_address(machine_, *return_address);
-        registers_ = caller;
+        if (!return_address || (!signal && !outwards(stack_pointer))) return Step::kBroken;
+        for (std::size_t i = 0; i < count; ++i) {
+            if (rule.registers[i].number < UnwindRegisters::kCount) registers_.set(rule.registers[i].number, values[i]);
+        }
+        registers_.set(roles_.stack, stack_pointer);
+        registers_.pc = plain_address(machine_, *return_address);
         exact_ = signal;
         return Step::kDone;
     }
 
     // Callers lie further up. A leaf function may keep all it has in registers.
-    [[nodiscard]] bool outwards(const UnwindRegisters& caller) const {
+    [[nodiscard]] bool outwards(std::optional<std::uint64_t> after) const {
         const auto before = registers_[roles_.stack];
-        const auto after = caller[roles_.stack];
         if (!after) return false;
-        return !before || *after > *before || (innermost_ && *after == *before) || (exact_ && *after == *before);
+        return !before || *after > *before || ((innermost_ || exact_) && *after == *before);
     }
 
     [[nodiscard]] std::optional<std::uint64_t> value_of(const RegisterRule& rule, std::uint64_t cfa) const {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/slice/hash_index.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {
@@ -30,10 +31,25 @@ UnwindTables::DsoState& UnwindTables::state_of(const collector::DsoRef& dso) {
 }
 
 const UnwindRule* UnwindTables::rule_at(const collector::DsoRef& dso, std::uint64_t offset, UnwindMachine machine) {
+    Known& known = known_[mix(dso->id.value, offset) % kKnown];
+    if (known.table == nullptr || known.dso != dso->id || known.offset != offset || known.machine != machine) {
+        Table* table = nullptr;
+        const UnwindRule* rule = find(dso, offset, machine, table);
+        known = {.dso = dso->id, .machine = machine, .offset = offset, .rule = rule, .table = table};
+        return rule;
+    }
+    known.table->last_used = sample_;
+    return known.rule;
+}
+
+// `found`: the table of the file, where there is one; what it says stays so.
+const UnwindRule* UnwindTables::find(const collector::DsoRef& dso, std::uint64_t offset, UnwindMachine machine,
+                                     Table*& found) {
     DsoState& state = state_of(dso);
     if (!state.tried) load(*dso, state);
     if (state.table == nullptr) return nullptr;
     Table& table = *state.table;
+    found = &table;
     table.last_used = sample_;
     if (!table.own || table.own->machine() != machine) return nullptr;
     const auto address = table.own->link_address(FileOffset{offset});
@@ -106,6 +122,7 @@ void UnwindTables::make_room() {
         }
         tables_.erase(gone);
     }
+    std::ranges::fill(known_, Known{});
 }
 
 std::vector<std::string> UnwindTables::sentences() const {

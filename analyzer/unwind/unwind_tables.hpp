@@ -22,7 +22,7 @@ namespace perfvigil::analyzer {
 class UnwindTables final : public UnwindSource {
 public:
     explicit UnwindTables(HostNames& names, std::size_t max_bytes = 512U << 20)
-        : names_(names), max_bytes_(max_bytes) {}
+        : names_(names), max_bytes_(max_bytes), known_(kKnown) {}
 
     [[nodiscard]] const UnwindRule* rule_at(const collector::DsoRef& dso, std::uint64_t offset,
                                             UnwindMachine machine) override;
@@ -57,7 +57,19 @@ private:
         [[nodiscard]] std::uint64_t missed() const { return guessed + stopped; }
     };
 
+    // What an address came to last time, direct mapped.
+    struct Known {
+        collector::DsoId dso{};
+        UnwindMachine machine = UnwindMachine::kOther;
+        std::uint64_t offset = 0;
+        const UnwindRule* rule = nullptr;
+        Table* table = nullptr;
+    };
+    static constexpr std::size_t kKnown = 16384;
+
     DsoState& state_of(const collector::DsoRef& dso);
+    [[nodiscard]] const UnwindRule* find(const collector::DsoRef& dso, std::uint64_t offset, UnwindMachine machine,
+                                         Table*& found);
     void load(const collector::Dso& dso, DsoState& state);
     [[nodiscard]] Result<std::shared_ptr<Table>> table_of(const OpenedFile& file);
     void load_debug(Table& table);
@@ -69,6 +81,7 @@ private:
     std::uint64_t sample_ = 0;
     boost::unordered_flat_map<collector::DsoId, std::unique_ptr<DsoState>> dsos_;
     boost::unordered_flat_map<std::string, std::shared_ptr<Table>> tables_;  // by identity of the file
+    std::vector<Known> known_;
 };
 
 }  // namespace perfvigil::analyzer
