@@ -30,6 +30,10 @@ public:
     Result<OpenedFileRef> file_of(const collector::Dso& dso) override {
         return open_regular_at(dso.path, RemoteFiles::kRefuse);
     }
+    Result<void> run(std::function<void()> work) override {
+        work();
+        return {};
+    }
     void release(const collector::Dso& /*dso*/) override {}
 };
 
