@@ -19,9 +19,7 @@ std::vector<JitCode> HostNameSource::jit_code(const collector::DsoRef& marker) {
 }
 
 Result<void> HostNameSource::usable() {
-    if (const auto& error = names_.names().symbolizer().kernel().copy_error()) {
-        return fail(Error(*error).at("--kallsyms"));
-    }
+    if (const auto& error = names_.names().symbolizer().kernel().copy_error()) return fail(*error);
     return {};
 }
 

@@ -52,8 +52,9 @@ Result<analyzer::Profile> profile_from(const std::string& source, const std::str
                         "ask a capture instead (`perfvigil status` says where they are)");
     }
     auto window = window_from(source, socket);
-    if (!window && source != protocol::kLatest)
+    if (!window && is_window(source) && source != protocol::kLatest) {
         return fail(std::move(window.error()).at(source + " is no file, and as a window"));
+    }
     return window;
 }
 

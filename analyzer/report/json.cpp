@@ -114,7 +114,7 @@ std::string report_json(const Profile& profile, const ReportOptions& options) {
                             {"slice", json_text(row.slice)},
                             {"cgroup", json_text(row.cgroup)},
                             {"program", json_text(row.path)},
-                            {"build_id", row.build_id},
+                            {"build_id", json_text(row.build_id)},
                             {"package", json_text(row.package)},
                             {"package_version", json_text(row.package_version)},
                             {"samples", row.samples}});

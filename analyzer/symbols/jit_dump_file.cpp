@@ -60,6 +60,7 @@ void JitDumpReading::read_on() {
         } else if (fresh && dump_.started() && marker_ && dump_.pid() != static_cast<std::uint32_t>(marker_->value)) {
             error_ = Error{ErrorCode::kInvalid, 0,
                            fmt::format("says that it is of process {}, its name says {}", dump_.pid(), marker_->value)};
+            dump_ = JitDump{};  // nothing of it is of this process
         }
         if (!more || !*more) return;
     }

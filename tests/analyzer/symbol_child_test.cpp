@@ -170,7 +170,7 @@ TEST_F(SymbolChildTest, HasGivenUpEverything) {
     const auto limits = read_file("/proc/" + std::to_string(pid) + "/limits");
     ASSERT_TRUE(limits);
     if (!kSanitized) {
-        EXPECT_NE(limits->find("Max open files            6 "), std::string::npos) << *limits;
+        EXPECT_NE(limits->find("Max open files            7 "), std::string::npos) << *limits;
         EXPECT_NE(limits->find("Max address space         2147483648"), std::string::npos) << *limits;
     }
     // Null, null, our standard error, the socket: nothing else of ours leaked in.

@@ -205,7 +205,7 @@ TEST(ExportOfAWindow, IsTheStoredProfile) {
               daemon.get("/v1/windows/" + id + "/report?format=json").body);
     const std::string socket = " --socket " + daemon.socket();
     EXPECT_EQ(complaint("export 20200101T000000Z --to json" + socket),
-              "perfvigil: there is no window 20200101T000000Z\n");
+              "perfvigil: 20200101T000000Z is no file, and as a window: there is no window 20200101T000000Z\n");
     EXPECT_NE(complaint("export 'a b' --to json" + socket).find("neither a file nor the id of a window"),
               std::string::npos);
     // Never over TCP.

@@ -163,12 +163,13 @@ void SymbolRows::start_rows() {
     fs::create_symlink("/real", folder_ / "root/link");
     run(compile("chroots", kChroots, ""), {folder_ / "root", "/link/row_chroot"});
 
-    // A little later: the kernel tells that a memfd is a program only when it maps it. /proc does not.
-    run("/bin/sh", {"-c", "sleep 1; exec " + compile("from_memory", kFromMemory, "") + " " +
-                              compile("for_memory", hot("hot_memfd"), "")});
     run(compile("row_loads", kLoadsLibrary, ""), {compile("librow.so", kLibrary, "-shared -fPIC")});
     run(compile("row_vdso", kAsksForTheTime, ""));
     start_overlay();
+    // While it is recorded: the kernel tells that a memfd is a program only when it maps it. /proc does not.
+    const auto from_memory = compile("from_memory", kFromMemory, "");
+    const auto for_memory = compile("for_memory", hot("hot_memfd"), "");
+    run("/bin/sh", {"-c", "sleep 2; exec " + from_memory + " " + for_memory});
     ::usleep(300'000);
 }
 

@@ -60,7 +60,7 @@ Result<void> set_limits(const SandboxLimits& limits) {
     if (auto set = set_limit(RLIMIT_FSIZE, limits.file_size, "RLIMIT_FSIZE"); !set) return set;
     if (auto set = set_limit(RLIMIT_CORE, 0, "RLIMIT_CORE"); !set) return set;
     // 0..2, the socket, and one request's descriptors; the sanitizers probe memory through pipes.
-    const auto descriptors = kChildSocket + 1 + kRequestDescriptors;
+    const auto descriptors = kChildSocket + 1 + kMaxRequestDescriptors;
     return set_limit(RLIMIT_NOFILE, kSanitized ? 64 : descriptors, "RLIMIT_NOFILE");
 }
 

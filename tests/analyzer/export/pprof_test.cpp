@@ -16,6 +16,7 @@ using test::MessageView;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 // The message by the names of proto/profile.proto, references resolved.
 class Pprof {
@@ -89,8 +90,9 @@ TEST(Pprof, BinariesWithTheirBuildIds) {
     const Pprof read(pprof(test::export_profile(), 0, IdleRows::kExclude));
     std::vector<std::string> places;
     for (const auto& [id, place] : read.locations_) places.push_back(place);
-    EXPECT_THAT(places, ElementsAre("main in /bin/x 00aaff named", "work in /bin/x 00aaff named",
-                                    "[libc.so.6] in /lib/libc.so.6  named", "read in [kernel.kallsyms]  named"));
+    EXPECT_THAT(places,
+                UnorderedElementsAre("main in /bin/x 00aaff named", "work in /bin/x 00aaff named",
+                                     "[libc.so.6] in /lib/libc.so.6  named", "read in [kernel.kallsyms]  named"));
 }
 
 TEST(Pprof, TimesPeriodAndComments) {
