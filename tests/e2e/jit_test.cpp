@@ -197,7 +197,8 @@ TEST_F(JitTest, Node) {
                       "while (Date.now() < end) t += hotInScript(100000);\n"
                       "console.log(t > 0);\n");
     const auto file = folder_ / "node.perf.data";
-    (void)record(file, {node, "--perf-basic-prof", "--interpreted-frames-native-stack", script});
+    (void)record(file, {node, "--perf-basic-prof", "--interpreted-frames-native-stack", "--no-logfile-per-isolate",
+                        "--logfile=" + (folder_ / "v8.log"), script});
     const auto report = ReportView::of_perfvigil({"report", "--json", file});
     const auto share = named_share(report);
     RecordProperty("named_percent", static_cast<int>(100 * share));
