@@ -25,6 +25,12 @@ constexpr std::uint64_t kLeastStack = 16;
 constexpr double kTolerance = 20;
 // A step aims at this share of the budget: not all that is spent falls with the rate.
 constexpr double kAim = 0.75;
+// … or at less where something is to be paid back, but not at less than this.
+constexpr double kLeastAim = 0.25;
+// Five minutes that would cost more than this multiple of the budget are acted on, once the use of now is known from
+// this many seconds.
+constexpr double kPromised = 1.1;
+constexpr double kWatch = 30;
 // It is worth giving frequency back in part from this factor on.
 constexpr double kWorthwhile = 1.25;
 
@@ -174,33 +180,52 @@ std::uint64_t RecordingControl::largest_ring(Knob knob, std::uint64_t wanted, co
 // A burst of the daemon's own work (symbols of a new program) counts for twice the budget at most: no step would have
 // spared it. What sampling costs goes on until something is done.
 bool RecordingControl::over_budget(const SliceLoad& load) {
-    if (limits_.budget <= 0) return false;
     const double seconds = to_seconds(load.length);
     const double use = load.sampling + load.processes;
+    spending_.add(seconds, use * seconds);
+    if (limits_.budget <= 0) return false;
     watched_ += seconds;
-    spent_ += use * seconds;
     spent_by_processes_ += load.processes * seconds;
     spent_by_sampling_ += load.sampling * seconds;
-    const double excess = load.sampling + std::min(load.processes, 2 * limits_.budget) - limits_.budget;
-    debt_ = std::max(0.0, debt_ + excess * seconds);
-    return debt_ > kTolerance * limits_.budget && use > limits_.budget;
+    const double lasting_processes = std::min(load.processes, 2 * limits_.budget);
+    lasting_by_processes_ += lasting_processes * seconds;
+    debt_ = std::max(0.0, debt_ + (load.sampling + lasting_processes - limits_.budget) * seconds);
+    if (debt_ > kTolerance * limits_.budget && use > limits_.budget) return true;
+    const double lasting = lasting_use();
+    return watched_ >= kWatch && lasting > kLeastAim * limits_.budget &&
+           spending_.dearest(lasting) > kPromised * limits_.budget;
+}
+
+// What profiling takes since the last step, and will take.
+double RecordingControl::lasting_use() const {
+    return (spent_by_sampling_ + lasting_by_processes_) / std::max(watched_, 1e-9);
+}
+
+// What a step aims at, and what may be given back up to.
+double RecordingControl::aim() const {
+    if (limits_.budget <= 0) return HUGE_VAL;
+    return std::clamp(spending_.affordable(limits_.budget), kLeastAim * limits_.budget, kAim * limits_.budget);
 }
 
 void RecordingControl::answer_budget(std::vector<ControlStep>& steps) {
-    const double use = spent_ / watched_;
-    const double sampling = spent_by_sampling_ / watched_;
-    const std::string why = fmt::format("profiling took {} of the host's CPU time, budget.cpu is {}", percent(use),
-                                        percent(limits_.budget));
+    const double lasting = lasting_use();
+    const std::string why =
+        fmt::format("profiling takes {} of the host's CPU time, {} of five minutes, budget.cpu is {}",
+                    percent((spent_by_processes_ + spent_by_sampling_) / watched_), percent(spending_.dearest(lasting)),
+                    percent(limits_.budget));
+    const double aimed = aim();
     if (captures_) {
+        const double sampling = spent_by_sampling_ / watched_;
         step(Knob::kCaptures, Cause::kBudget, 0, why, steps);
         // Where sampling alone is too much, captures are not what it takes.
-        if (sampling <= limits_.budget) return;
+        if (sampling <= aimed) return;
     }
-    // As in the debt: what may be a burst does not decide how far to go.
-    const double lasting = sampling + std::min(use - sampling, 2 * limits_.budget);
-    if (lower_frequency(Cause::kBudget, std::min(0.9, kAim * limits_.budget / lasting), why, steps)) return;
-    if (shorten_chains(Cause::kBudget, why, steps)) return;
-    at_end_[static_cast<std::size_t>(Cause::kBudget)] = true;
+    if (lower_frequency(Cause::kBudget, std::min(0.9, aimed / lasting), why, steps)) return;
+    // Chains are not what is paid back with.
+    if (lasting > limits_.budget) {
+        if (shorten_chains(Cause::kBudget, why, steps)) return;
+        at_end_[static_cast<std::size_t>(Cause::kBudget)] = true;
+    }
     restart_budget();
 }
 
@@ -225,14 +250,13 @@ bool RecordingControl::shorten_chains(Cause cause, const std::string& why, std::
 
 // The newest step of each knob can be undone; the newest of these that the budget allows is.
 void RecordingControl::give_back(std::vector<ControlStep>& steps) {
-    const double use = watched_ > 0 ? spent_ / watched_ : 0;
     std::array<bool, kKnobs> seen{};
     for (auto taken = taken_.rbegin(); taken != taken_.rend(); ++taken) {
         bool& tried = seen[static_cast<std::size_t>(taken->knob)];
         if (std::exchange(tried, true)) continue;
         const Knob knob = taken->knob;
         const std::uint64_t before = value(knob);
-        const std::uint64_t back = affordable(*taken, use);
+        const std::uint64_t back = affordable(*taken);
         if (back == before) continue;
         set_value(knob, back);
         const std::string why = fmt::format("calm for {} minutes", std::chrono::floor<minutes>(calm_).count());
@@ -247,29 +271,33 @@ void RecordingControl::give_back(std::vector<ControlStep>& steps) {
     }
 }
 
-// The value to which a knob can be given back at a use of the host's CPU time: its present one where it cannot.
-std::uint64_t RecordingControl::affordable(const Taken& taken, double use) const {
+// The value to which a knob can be given back: its present one where the budget does not allow any.
+std::uint64_t RecordingControl::affordable(const Taken& taken) const {
     const std::uint64_t now = value(taken.knob);
-    const double room = limits_.budget > 0 ? kAim * limits_.budget : HUGE_VAL;
+    const double room = aim();
     const double watched = std::max(watched_, 1e-9);
     const double sampling = spent_by_sampling_ / watched;
+    const double processes = lasting_by_processes_ / watched;
     switch (taken.knob) {
         case Knob::kSampleRing:
         case Knob::kSideBandRing: return taken.before;
         case Knob::kCaptures: {
             // Keeping records costs as they come: no more than the processes took then, at the rate of now.
             const double rate = taken.sampling > 0 ? sampling / taken.sampling : 1;
-            const double saved = std::min(taken.processes * rate, taken.processes - spent_by_processes_ / watched);
-            return use + std::max(0.0, saved) <= room ? taken.before : now;
+            const double saved = std::min(taken.processes * rate, taken.processes - processes);
+            return sampling + processes + std::max(0.0, saved) <= room ? taken.before : now;
         }
         case Knob::kMaxStack: {
             // Half of a sample's cost is its chain, at most.
             const double more = static_cast<double>(taken.before) / static_cast<double>(now) - 1;
-            return use + 0.5 * more * sampling <= room ? taken.before : now;
+            return sampling + processes + 0.5 * more * sampling <= room ? taken.before : now;
         }
         case Knob::kFrequency: {
-            if (use <= 0) return taken.before;
-            const double factor = room / use;
+            // A sample costs the processes no more than the kernel; what they take beyond that does not follow the
+            // rate.
+            const double follows = sampling + std::min(sampling, processes);
+            const double fixed = sampling + processes - follows;
+            const double factor = follows > 0 ? (room - fixed) / follows : HUGE_VAL;
             if (static_cast<double>(now) * factor >= static_cast<double>(taken.before)) return taken.before;
             if (factor < kWorthwhile) return now;
             return std::max(now, out_of_step(static_cast<std::uint64_t>(static_cast<double>(now) * factor)));
@@ -282,7 +310,7 @@ void RecordingControl::step(Knob knob, Cause cause, std::uint64_t after, const s
                             std::vector<ControlStep>& steps) {
     const std::uint64_t before = value(knob);
     const double watched = std::max(watched_, 1e-9);
-    taken_.push_back({knob, cause, before, spent_by_processes_ / watched, spent_by_sampling_ / watched});
+    taken_.push_back({knob, cause, before, lasting_by_processes_ / watched, spent_by_sampling_ / watched});
     set_value(knob, after);
     if (knob != Knob::kCaptures) pending_.push_back(knob);
     steps.push_back({knob, cause, before, after, why + ": " + change_text(knob, before, after)});
@@ -316,7 +344,9 @@ void RecordingControl::set_value(Knob knob, std::uint64_t value) {
 }
 
 // Old use says nothing of what the next slices will cost.
-void RecordingControl::restart_budget() { debt_ = spent_ = spent_by_processes_ = spent_by_sampling_ = watched_ = 0; }
+void RecordingControl::restart_budget() {
+    debt_ = spent_by_processes_ = lasting_by_processes_ = spent_by_sampling_ = watched_ = 0;
+}
 
 std::vector<collector::Degraded> RecordingControl::degraded() const {
     std::vector<collector::Degraded> all;

@@ -2,10 +2,13 @@
 // Decides, slice by slice, how to go on recording: what answers loss, what keeps the budget of CPU time, and when it is
 // given back. A state machine without I/O: it is told what a slice lost and cost, and says which tuning is wanted.
 //
-//   loss over 0.1 % of a slice's samples:  larger sample ring (as far as rings.total) ▸ lower frequency ▸ shorter
-//   chains side-band records lost:                larger side-band ring budget.cpu exceeded:                   no raw
-//   captures ▸ lower frequency ▸ shorter chains calm for five minutes:                 one step back, the newest that
+//   loss over 0.1 % of a slice's samples   larger sample ring (as far as rings.total) ▸ lower frequency ▸ shorter
+//   chains side-band records lost                 larger side-band ring budget.cpu exceeded                    no raw
+//   captures ▸ lower frequency ▸ shorter chains calm for five minutes                  one step back, the newest that
 //   loss and budget allow
+//
+// The budget is exceeded when the use of now adds up to too much in seconds, or when some five minutes (spending.hpp)
+// would come out over it although the use of now is within it: what the start or a burst took is paid back.
 //
 // A change of tuning takes force at a later slice boundary (RecordingSession::retune); until then nothing is judged.
 // Knows nothing of rings, threads or files. Thread: the sampler.
@@ -21,6 +24,7 @@
 #include "base/time.hpp"
 #include "collector/degraded.hpp"
 #include "collector/recording_options.hpp"
+#include "daemon/spending.hpp"
 
 namespace perfvigil::daemon {
 
@@ -71,6 +75,8 @@ public:
     void ask(const collector::Tuning& asked);
     void set_budget(double budget) { limits_.budget = budget; }
 
+    // Before the first slice: what the start took, share of the host's CPU time × seconds.
+    void start_took(double spent) { spending_.add(0, spent); }
     // Each slice once, in order; the steps it leads to.
     [[nodiscard]] std::vector<ControlStep> judge(const SliceLoad& load);
 
@@ -95,11 +101,13 @@ private:
     void answer_side_band_loss(const SliceLoad& load, std::vector<ControlStep>& steps);
     [[nodiscard]] bool over_budget(const SliceLoad& load);
     void answer_budget(std::vector<ControlStep>& steps);
+    [[nodiscard]] double lasting_use() const;
+    [[nodiscard]] double aim() const;
     [[nodiscard]] bool shorten_chains(Cause cause, const std::string& why, std::vector<ControlStep>& steps);
     [[nodiscard]] bool lower_frequency(Cause cause, double factor, const std::string& why,
                                        std::vector<ControlStep>& steps);
     void give_back(std::vector<ControlStep>& steps);
-    [[nodiscard]] std::uint64_t affordable(const Taken& taken, double use) const;
+    [[nodiscard]] std::uint64_t affordable(const Taken& taken) const;
     void step(Knob knob, Cause cause, std::uint64_t after, const std::string& why, std::vector<ControlStep>& steps);
     [[nodiscard]] std::uint64_t largest_ring(Knob knob, std::uint64_t wanted, const SliceLoad& load) const;
 
@@ -119,9 +127,10 @@ private:
     int waited_ = 0;                      // slices for what is pending
     std::array<bool, kKnobs> stuck_{};    // the session could not do it
     std::array<bool, kCauses> at_end_{};  // nothing is left to give up
-    double debt_ = 0;                     // seconds × share over the budget, that no calm has paid yet
-    double spent_ = 0;                    // share × seconds since the last step
-    double spent_by_processes_ = 0;
+    Spending spending_;                   // whatever the steps
+    double debt_ = 0;                     // seconds × share over the budget since the last step, that no calm has paid
+    double spent_by_processes_ = 0;       // share × seconds since the last step
+    double lasting_by_processes_ = 0;     // … without the most of what may be bursts
     double spent_by_sampling_ = 0;
     double watched_ = 0;  // seconds since the last step
     Nanoseconds calm_{};

@@ -38,8 +38,10 @@ Result<void> Sampler::run(const std::stop_token& stop) {
         control_.emplace(parts_.control, parts_.session->tuning(),
                          captures_ ? RecordingControl::Captures::kKept : RecordingControl::Captures::kNone);
     }
-    // What it took to get here is not the first slice's.
-    (void)cpu_budget_.use(overhead_.measure(parts_.board.symbol_child.load(), 0), 1, parts_.clock.monotonic());
+    // What it took to get here is not the first slice's, but it counts.
+    const auto start = overhead_.measure(parts_.board.symbol_child.load(), 0);
+    (void)cpu_budget_.use(start, online_cpus(), parts_.clock.monotonic());
+    if (control_) control_->start_took(to_seconds(start.processes) / static_cast<double>(online_cpus()));
     Result<void> outcome;
     while (!stop.stop_requested()) {
         const auto next = parts_.source.next_pump();
@@ -123,8 +125,7 @@ SliceLoad Sampler::load_of(SliceParcel& parcel) {
         samples_taken_ += load.samples + load.lost_samples + (duplicates - std::exchange(duplicates_, duplicates));
     }
     parcel.overhead = overhead_.measure(parts_.board.symbol_child.load(), samples_taken_);
-    const auto use =
-        cpu_budget_.use(parcel.overhead, std::max<std::size_t>(parts_.host.cpus_online, 1), parts_.clock.monotonic());
+    const auto use = cpu_budget_.use(parcel.overhead, online_cpus(), parts_.clock.monotonic());
     load.processes = use.processes;
     load.sampling = use.sampling;
     parcel.cpu_use = use.all();

@@ -6,6 +6,7 @@
 //                └▶ CaptureRotation ─▶ DiskWriter
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -76,6 +77,7 @@ private:
     void deliver(std::unique_ptr<analyzer::Slice> slice);
     void control(SliceParcel& parcel);
     [[nodiscard]] SliceLoad load_of(SliceParcel& parcel);
+    [[nodiscard]] std::size_t online_cpus() const { return std::max<std::size_t>(parts_.host.cpus_online, 1); }
     void obey();
     void wait_until(MonotonicTime time);
     void take_orders();

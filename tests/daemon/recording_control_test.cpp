@@ -39,13 +39,21 @@ public:
         const double lost = std::max(0.0, in_force.frequency * away - held) * busy_cpus;
         sampling = wanted * cost_per_sample / (5 * cpus);
         processes = base + wanted * 2e-6 / (5 * cpus) + (control.keeps_captures() ? capture_cost : 0);
-        used += 5 * (sampling + processes + burst);
+        if (slices % 12 == 7) burst += 12 * analysis;  // a window of a minute
+        spend(5, 5 * (sampling + processes + burst));
+        double told = sampling;
+        if (slices < calibrated_after) {
+            told = wanted * 15e-6 / (5 * cpus);
+            untold_ += sampling - told;
+        } else {
+            told = std::max(0.0, told + std::exchange(untold_, 0));
+        }
         SliceLoad load{.length = seconds(5),
                        .cpus = 2,
                        .samples = static_cast<std::uint64_t>(wanted - std::min(wanted, lost)),
                        .lost_samples = static_cast<std::uint64_t>(std::min(wanted, lost)),
                        .lost_side_band = side_band_needs > in_force.side_band_ring_bytes ? 10U : 0U,
-                       .sampling = sampling,
+                       .sampling = told,
                        .processes = processes + std::exchange(burst, 0),
                        .in_force = in_force};
         lost_last = load.lost_samples;
@@ -65,6 +73,30 @@ public:
         for (; i < limit && !holds(); ++i) (void)slice();
         return i;
     }
+    void start(double took) {
+        spend(0, took);
+        control.start_took(took);
+    }
+    void spend(double length, double spent) {
+        used += spent;
+        history_.emplace_back(length, spent);
+    }
+    // The dearest five minutes of all.
+    [[nodiscard]] double dearest() const {
+        double most = 0;
+        double length = 0;
+        double spent = 0;
+        for (std::size_t first = 0, next = 0; next < history_.size(); ++next) {
+            length += history_[next].first;
+            spent += history_[next].second;
+            for (; length > 300; ++first) {
+                length -= history_[first].first;
+                spent -= history_[first].second;
+            }
+            most = std::max(most, spent / 300);
+        }
+        return most;
+    }
     [[nodiscard]] double bytes_per_sample() const { return 64 + 8.0 * std::min<double>(in_force.max_stack, depth); }
 
     ControlLimits limits_;
@@ -79,7 +111,9 @@ public:
     double cost_per_sample = 15e-6;
     double base = 0.0005;
     double capture_cost = 0.0005;
-    double burst = 0;  // of the next slice: share
+    double burst = 0;          // of the next slice: share
+    double analysis = 0;       // of the windows: share, all of it in one slice of twelve
+    int calibrated_after = 0;  // slices; what a sample costs is assumed until then
     std::uint64_t side_band_needs = 0;
     bool refuses = false;
     double used = 0;  // share × seconds
@@ -89,6 +123,8 @@ public:
 
 private:
     std::optional<Tuning> next_;
+    double untold_ = 0;                               // share of a slice: what its assumed cost was too low by
+    std::vector<std::pair<double, double>> history_;  // seconds, share × seconds
 };
 
 std::vector<Knob> knobs(const std::vector<ControlStep>& steps, Cause cause) {
@@ -310,13 +346,99 @@ TEST(Budget, IsKeptWithinAFifthOverFiveMinutesFromAnyHighRateAndGivenBack) {
     }
 }
 
-TEST(Budget, OneBurstOfTheDaemonsOwnWorkChangesNothing) {
+TEST(Budget, WhatTheStartTookIsPaidBackWithinTheFirstFiveMinutes) {
+    std::mt19937 random(11);
+    const auto between = [&](double low, double high) {
+        return std::uniform_real_distribution<double>(low, high)(random);
+    };
+    for (int round = 0; round < 300; ++round) {
+        const double budget = between(0.005, 0.02);
+        const double cost = between(5e-6, 25e-6);
+        Tuning asked;
+        asked.frequency = static_cast<std::uint32_t>(between(0.5, 6) * budget / cost);
+        Host host({.rings_total = 128 * kKiB * kKiB, .budget = budget}, asked);
+        host.cost_per_sample = cost;
+        host.base = between(0.0, 0.15) * budget;
+        host.analysis = between(0.0, 0.1) * budget;
+        host.capture_cost = between(0.0, 0.5) * budget;
+        host.busy_cpus = between(0.5, 2);
+        host.calibrated_after = round % 4 == 0 ? 2 : 0;
+        host.start(between(0, 150) * budget);
+        host.run(60);
+        ASSERT_LE(host.used / 300, 1.2 * budget)
+            << "round " << round << " from " << asked.frequency << " Hz, cost " << host.cost_per_sample;
+        EXPECT_LE(host.all.size(), 6U) << "round " << round << ": each change costs something";
+        // Paid back, it is the budget alone that decides.
+        host.run(120);
+        host.used = 0;
+        host.run(60);
+        EXPECT_LE(host.used / 300, 1.1 * budget) << "round " << round;
+        if (host.in_force.frequency < asked.frequency) {
+            EXPECT_GT(host.used / 300, 0.4 * budget) << "round " << round << ": no more is given up than needed";
+        }
+        const auto steps = host.all.size();
+        host.run(1440);
+        EXPECT_LE(host.all.size(), steps + 4) << "round " << round << ": no to and fro";
+        EXPECT_LE(host.dearest(), 1.2 * budget) << "round " << round << ", any five minutes";
+    }
+}
+
+TEST(Budget, LoadsThatComeAndGoAreAnsweredWithoutRunningAfterThem) {
+    std::mt19937 random(13);
+    const auto between = [&](double low, double high) {
+        return std::uniform_real_distribution<double>(low, high)(random);
+    };
+    for (int round = 0; round < 200; ++round) {
+        const double budget = between(0.005, 0.02);
+        const double cost = between(5e-6, 25e-6);
+        Tuning asked;
+        asked.frequency = static_cast<std::uint32_t>(between(1, 5) * budget / cost);
+        Host host({.rings_total = 128 * kKiB * kKiB, .budget = budget}, asked);
+        host.cost_per_sample = cost;
+        host.base = between(0.0, 0.15) * budget;
+        host.capture_cost = between(0.0, 0.2) * budget;
+        host.start(between(0, 60) * budget);
+        const int on = static_cast<int>(between(12, 300));
+        const int off = static_cast<int>(between(12, 300));
+        std::size_t cycles = 0;
+        for (; host.slices < 12 * 720; ++cycles) {
+            host.busy_cpus = between(1, 2);
+            host.run(on);
+            host.busy_cpus = 0.05;
+            host.run(off);
+        }
+        EXPECT_LE(host.dearest(), 1.2 * budget) << "round " << round << ", any five minutes of twelve hours";
+        EXPECT_LE(host.all.size(), std::min<std::size_t>(6 * cycles, 12 * 16))
+            << "round " << round << ", " << cycles << " of " << on << " and " << off << " slices";
+    }
+}
+
+TEST(Budget, ABurstOfTheDaemonsOwnWorkThatFiveMinutesHoldChangesNothing) {
     Host host(kOnePercent);
-    for (int i = 0; i < 100; ++i) {
-        host.burst = i % 20 == 0 ? 0.5 : 0;  // two and a half seconds of a CPU: symbols of a large new program
+    for (int i = 0; i < 300; ++i) {
+        host.burst = i % 60 == 30 ? 0.45 : 0;  // 4.5 seconds of a CPU: symbols of a large new program
         host.run(1);
     }
     EXPECT_THAT(host.all, IsEmpty());
+    EXPECT_LE(host.dearest(), 0.011);
+}
+
+TEST(Budget, ALongerOneIsPaidBackAndWhatItTookIsGivenBack) {
+    Tuning asked;
+    asked.frequency = 299;
+    Host host(kOnePercent, asked);
+    host.run(100);
+    ASSERT_THAT(host.all, IsEmpty());
+    host.burst = 0.5;
+    host.run(1);
+    const auto before = host.used;
+    host.run(57);
+    EXPECT_LT(host.in_force.frequency, asked.frequency);
+    EXPECT_LE(0.5 * 5 + host.used - before, 1.2 * 0.01 * 300);
+    EXPECT_EQ(host.in_force.max_stack, asked.max_stack) << "chains are kept where the use of now is within the budget";
+    host.run(400);
+    EXPECT_EQ(host.in_force, asked);
+    EXPECT_TRUE(host.control.keeps_captures());
 }
 
 TEST(Budget, GivesBackFrequencyAsFarAsItLasts) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/text.hpp"
 #include "collector/host_facts.hpp"
 #include "tests/support/client.hpp"
 #include "tests/support/daemon_process.hpp"
@@ -38,6 +39,13 @@ protected:
         return metrics().sum("perfvigil_recording_steps_total", {{"what", what}, {"cause", cause}});
     }
     double overhead() { return metrics().sum("perfvigil_overhead_cpu_seconds_total"); }
+    std::string changes() {
+        std::string lines;
+        for (const auto line : split(daemon.log(), '\n')) {
+            if (line.find("recording changes") != std::string_view::npos) lines += std::string(line) + '\n';
+        }
+        return lines;
+    }
     bool is_degraded(const std::string& reason) {
         return metrics().value("perfvigil_degraded", {{"reason", reason}}).value_or(0) == 1;
     }
@@ -94,14 +102,12 @@ TEST_F(DaemonControl, TheBudgetIsKeptAndGivenBack) {
     const double cpus = static_cast<double>(loads.size());
     constexpr double kBudget = 0.005;
     const std::string slice = test::by_length<std::string>("1s", "5s");
+    const auto began = steady_clock::now();
     daemon.start({.slice = slice,
                   .window = test::by_length<std::string>("5s", "60s"),
                   .frequency = "2500Hz",
                   .extra = "budget: {cpu: 0.5%}\n"});
     ASSERT_TRUE(daemon.wait_ready()) << daemon.log();
-    // What the start took (measuring a sample's cost, reading symbols) is nothing that recording goes on to cost.
-    const auto began = steady_clock::now();
-    const double start = overhead();
     EXPECT_TRUE(daemon.wait_until([&] { return steps("frequency", "budget") >= 1; }, 60s)) << daemon.log();
     EXPECT_TRUE(daemon.wait_until([&] { return hertz() < 1500; }, 60s)) << daemon.log();
     EXPECT_TRUE(is_degraded("reduced_by_budget"));
@@ -111,18 +117,20 @@ TEST_F(DaemonControl, TheBudgetIsKeptAndGivenBack) {
     EXPECT_EQ(files.size(), 1U) << "made whole when they were given up";
     if (!test::long_run()) return;
 
+    // From the start of the process on: reading symbols, measuring a sample's cost and the first slices are in it.
     std::this_thread::sleep_until(began + 300s);
     const std::chrono::duration<double> passed = steady_clock::now() - began;
-    const double share = (overhead() - start) / passed.count() / cpus;
-    fmt::print("over {:.0f} s {:.3f} % of the host, at last {} Hz\n", passed.count(), 100 * share, hertz());
+    const double share = overhead() / passed.count() / cpus;
+    fmt::print("over {:.0f} s {:.3f} % of the host, at last {} Hz\n{}", passed.count(), 100 * share, hertz(),
+               changes());
     EXPECT_LE(share, 1.2 * kBudget) << daemon.log();
-    EXPECT_GE(share, 0.3 * kBudget) << "no more was given up than needed";
+    EXPECT_GE(share, 0.5 * kBudget) << "no more was given up than needed";
+    // Captures would follow after five more minutes of calm: the simulations of recording_control_test show it.
     loads.clear();
-    EXPECT_TRUE(daemon.wait_until([&] { return hertz() == 2500 && !is_degraded("reduced_by_budget"); }, 1500s))
-        << daemon.log();
-    fmt::print("given back after {:.0f} s\n",
-               std::chrono::duration<double>(steady_clock::now() - began).count() - passed.count());
-    EXPECT_GE(steps("captures", "calm"), 1);
+    EXPECT_TRUE(daemon.wait_until([&] { return hertz() == 2500; }, 1000s)) << daemon.log();
+    fmt::print("given back after {:.0f} s\n{}",
+               std::chrono::duration<double>(steady_clock::now() - began).count() - passed.count(), changes());
+    EXPECT_GE(steps("frequency", "calm"), 1);
 }
 
 }  // namespace
