@@ -33,9 +33,8 @@ struct SliceBuilder::State {
           limits(slice_limits),
           deliver(std::move(deliver_to)),
           accounts(event_table),
-          tables{SliceTables(chains.frames(), slice_limits.max_bytes),
-                 SliceTables(chains.frames(), slice_limits.max_bytes)} {
-        for (auto& side : tables) side.start(std::make_unique<Slice>());
+          open(chains.frames(), slice_limits.max_bytes) {
+        open.start(std::make_unique<Slice>());
     }
 
     // One thread in one cgroup, as the process table knows it while nothing is applied to that.
@@ -46,12 +45,9 @@ struct SliceBuilder::State {
         Tid tid{};
         CgroupId cgroup{};
         const collector::Process* process = nullptr;
-        struct Place {
-            std::uint64_t stamp = 0;
-            std::uint32_t actor = 0;
-            std::optional<CpuId> cpu{};  // that the actor is told apart by
-        };
-        std::array<Place, 2> actors;  // by Side
+        std::uint64_t stamp = 0;  // of the table in which `actor` is its place
+        std::uint32_t actor = 0;
+        std::optional<CpuId> cpu{};  // that the actor is told apart by
     };
 
     void sample(const OrderedRecord& record, const SampleRecord& sample);
@@ -62,9 +58,8 @@ struct SliceBuilder::State {
 
     const Chain& chain_of(const OrderedRecord& record, const SampleRecord& sample, const collector::Process& process);
     Task& task_of(const SampleRecord& sample);
-    std::uint32_t actor_in(Side side, Task& task, std::optional<CpuId> cpu);
+    std::uint32_t actor_of(Task& task, std::optional<CpuId> cpu);
     [[nodiscard]] std::uint16_t max_stack_of(const collector::EventInstance& instance) const;
-    [[nodiscard]] SliceTables& table(Side side) { return tables[static_cast<std::size_t>(side)]; }
     [[nodiscard]] std::unique_ptr<Slice> empty_slice();
     void suspect_maps();
 
@@ -76,7 +71,7 @@ struct SliceBuilder::State {
     UserChains* user_chains = nullptr;
     CpuAccounts accounts;
     std::optional<SampleFilter> filter;  // absent: every sample is taken
-    std::array<SliceTables, 2> tables;   // by Side
+    SliceTables open;
     std::vector<std::unique_ptr<Slice>> spare;
 
     Chain flagged;  // an unwound chain with what the resolver does not know of it
@@ -113,7 +108,7 @@ void SliceBuilder::on_record(const OrderedRecord& record) {
     } else {
         state_->side_band(record);
     }
-    if (record.late) ++state_->table(Side::kOpen).slice().late_records;
+    if (record.late) ++state_->open.slice().late_records;
 }
 
 void SliceBuilder::code_placed(Pid pid) { state_->chains.maps_changed(pid); }
@@ -154,11 +149,10 @@ void SliceBuilder::State::sample(const OrderedRecord& record, const SampleRecord
     Task& task = task_of(sample);
     const Chain& chain = chain_of(record, sample, *task.process);
     const Mode mode = chains.mode_of(chain.flags, sample.sample.tid);
-    const auto [side, weight] = accounts.sample(record, sample, mode);
+    const std::uint64_t weight = accounts.sample(record, sample, mode);
 
-    SliceTables& into = table(side);
-    if (mode == Mode::kIdle && !chains.kernel_text_known()) into.slice().idle_by_task = true;
-    into.count(chain, actor_in(side, task, cpu), record.event->event, mode == Mode::kIdle, 1, weight);
+    if (mode == Mode::kIdle && !chains.kernel_text_known()) open.slice().idle_by_task = true;
+    open.count(chain, actor_of(task, cpu), record.event->event, mode == Mode::kIdle, 1, weight);
 }
 
 const Chain& SliceBuilder::State::chain_of(const OrderedRecord& record, const SampleRecord& sample,
@@ -194,18 +188,15 @@ SliceBuilder::State::Task& SliceBuilder::State::task_of(const SampleRecord& samp
     return task;
 }
 
-std::uint32_t SliceBuilder::State::actor_in(Side side, Task& task, std::optional<CpuId> cpu) {
-    SliceTables& into = table(side);
-    auto& place = task.actors[static_cast<std::size_t>(side)];
-    if (place.stamp != into.stamp() || place.cpu != cpu) {
-        ActorPart part{.tid = {}, .cpu = cpu, .program = task.process->program};
-        if (filter && filter->selection().by_tid) part.tid = task.tid;
-        place.actor = into.actor(task.pid, task.process->epoch, task.process->kernel_thread,
-                                 processes.comm(task.pid, task.tid), processes.cgroup_path(task.cgroup), part);
-        place.stamp = into.stamp();
-        place.cpu = cpu;
-    }
-    return place.actor;
+std::uint32_t SliceBuilder::State::actor_of(Task& task, std::optional<CpuId> cpu) {
+    if (task.stamp == open.stamp() && task.cpu == cpu) return task.actor;
+    ActorPart part{.tid = {}, .cpu = cpu, .program = task.process->program};
+    if (filter && filter->selection().by_tid) part.tid = task.tid;
+    task.actor = open.actor(task.pid, task.process->epoch, task.process->kernel_thread,
+                            processes.comm(task.pid, task.tid), processes.cgroup_path(task.cgroup), part);
+    task.stamp = open.stamp();
+    task.cpu = cpu;
+    return task.actor;
 }
 
 std::uint16_t SliceBuilder::State::max_stack_of(const collector::EventInstance& instance) const {
@@ -257,7 +248,6 @@ void SliceBuilder::State::end_parts_before(MonotonicTime time) {
 }
 
 void SliceBuilder::State::end_part(MonotonicTime end) {
-    SliceTables& open = table(Side::kOpen);
     Slice& slice = open.slice();
     slice.start = *part_start;
     slice.end = end;
@@ -268,9 +258,6 @@ void SliceBuilder::State::end_part(MonotonicTime end) {
 }
 
 void SliceBuilder::State::cut(const collector::Cut& cut) {
-    SliceTables& open = table(Side::kOpen);
-    SliceTables& next = table(Side::kNext);
-    if (cut.last) open.merge(next.slice());
     if (cut.lost_side_band != 0 && !maps_suspect) suspect_maps();  // the ring has not said so itself yet
     Slice& slice = open.slice();
     accounts.close(cut, slice);
@@ -283,9 +270,7 @@ void SliceBuilder::State::cut(const collector::Cut& cut) {
     slice.last = cut.last;
 
     auto full = open.finish();
-    std::swap(open, next);
-    if (cut.last) open.start(open.finish());
-    next.start(empty_slice());
+    open.start(empty_slice());
     start = cut.time;
     part_start = cut.time;
     // A process that ended during the last slice may still have samples on their way.

@@ -2,8 +2,8 @@
 // Ordered records in, slices out. Applies each record to the process table first, then accounts and aggregates it.
 // Runs on the sampler's thread: allocates nothing per sample in the steady state.
 //
-// A CPU's part of a slice ends at its READ record before the cut; samples of that CPU after it go to the next slice.
-// Captures without READ records are cut where the cut is delivered. The last cut leaves nothing behind.
+// A slice is what is delivered between two cuts. A cut's READ records come right before it, so each CPU's stretch ends
+// with its last one; a READ within a slice ends or begins the stretch of one instance, and the slice goes on.
 //
 //   record ─▶ processes ─▶ chain resolver ─▶ frames, mode ─▶ slice tables    (stacks, actors, entries)
 //                                                  └───────▶ CPU accounts    (time, loss, totals)

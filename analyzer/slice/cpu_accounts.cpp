@@ -80,48 +80,29 @@ CpuAccounts::Lane& CpuAccounts::lane_of(Cpu& cpu, EventIndex event) {
     return cpu.lanes[event.value];
 }
 
-CpuAccounts::Use& CpuAccounts::use_of(Lane& lane, std::uint32_t generation) {
-    for (auto& use : lane.uses) {
-        if (use.generation == generation) return use;
-    }
-    auto& [first, second] = lane.uses;
-    const bool take_first = first.generation == Use::kNoGeneration ||
-                            (second.generation != Use::kNoGeneration && first.generation < second.generation);
-    Use& use = take_first ? first : second;
-    use = {};
-    use.generation = generation;
-    return use;
+CpuSlice& CpuAccounts::cpu_slice(std::uint32_t number) {
+    if (number >= open_cpus_.size()) open_cpus_.resize(number + 1);
+    open_cpus_[number].cpu = CpuId{number};
+    return open_cpus_[number];
 }
 
-CpuSlice& CpuAccounts::cpu_slice(Side side, std::uint32_t number) {
-    auto& cpus = sums(side).cpus;
-    if (number >= cpus.size()) cpus.resize(number + 1);
-    cpus[number].cpu = CpuId{number};
-    return cpus[number];
-}
-
-EventTotals& CpuAccounts::totals(Side side, EventIndex event) {
-    auto& list = sums(side).totals;
-    if (event.value >= list.size()) list.resize(event.value + 1);
-    return list[event.value];
+EventTotals& CpuAccounts::totals(EventIndex event) {
+    if (event.value >= open_totals_.size()) open_totals_.resize(event.value + 1);
+    return open_totals_[event.value];
 }
 
 // --- records
 
-CpuAccounts::Placed CpuAccounts::sample(const OrderedRecord& record, const collector::SampleRecord& sample, Mode mode) {
+std::uint64_t CpuAccounts::sample(const OrderedRecord& record, const collector::SampleRecord& sample, Mode mode) {
     const EventInstance& instance = *record.event;
     EventFacts& event = facts(instance.event);
     note_generation(event, instance);
     const Nanoseconds period = period_in(instance, event.period);
-    Placed placed;
-    placed.weight = weight_of(event, instance, sample);
+    const std::uint64_t weight = weight_of(event, instance, sample);
 
     const auto number = analyzer::cpu_of(instance, sample.sample);
-    Cpu* cpu = number ? cpu_of(number->value) : nullptr;
-    if (cpu != nullptr) {
-        Use& use = use_of(lane_of(*cpu, instance.event), instance.generation);
-        placed.side = use.side;
-        CpuSlice& slice = cpu_slice(placed.side, number->value);
+    if (Cpu* cpu = number ? cpu_of(number->value) : nullptr; cpu != nullptr) {
+        CpuSlice& slice = cpu_slice(number->value);
         if (event.kind == Kind::kClock) {
             cpu->has_clock = true;
             slice.clock_recorded |= instance.cpu.has_value() && event.sees_all;
@@ -129,17 +110,18 @@ CpuAccounts::Placed CpuAccounts::sample(const OrderedRecord& record, const colle
             slice.idle_samples += mode == Mode::kIdle ? 1 : 0;
             slice.mode_time[index_of(mode)] += period;
             if (mode == Mode::kSoftirq && sample.sample.tid.value == 0) slice.irq_in_idle += period;
+            clock_ticks(lane_of(*cpu, instance.event), slice, instance, record.time, period);
         } else if (event.kind == Kind::kCycles) {
             slice.cycles_recorded = true;
-            slice.cycles_sampled += placed.weight;
+            slice.cycles_sampled += weight;
             ++slice.cycles_samples;
         }
     }
     note_clock_sample(event, record.time);
-    EventTotals& total = totals(placed.side, instance.event);
+    EventTotals& total = totals(instance.event);
     ++total.samples;
-    total.weight += placed.weight;
-    return placed;
+    total.weight += weight;
+    return weight;
 }
 
 void CpuAccounts::leave_out(const OrderedRecord& record, const collector::SampleRecord& sample) {
@@ -147,10 +129,7 @@ void CpuAccounts::leave_out(const OrderedRecord& record, const collector::Sample
     EventFacts& event = facts(instance.event);
     note_generation(event, instance);
     note_clock_sample(event, record.time);
-    const auto number = analyzer::cpu_of(instance, sample.sample);
-    Cpu* cpu = number ? cpu_of(number->value) : nullptr;
-    const Side side = cpu == nullptr ? Side::kOpen : use_of(lane_of(*cpu, instance.event), instance.generation).side;
-    EventTotals& total = totals(side, instance.event);
+    EventTotals& total = totals(instance.event);
     ++total.left_out_samples;
     total.left_out_weight += weight_of(event, instance, sample);
 }
@@ -203,31 +182,20 @@ void CpuAccounts::read_member(MonotonicTime time, const EventInstance& instance,
                       .lost = member.lost,
                       .counted_from = time};
 
+    if (!open_since_) open_since_ = time;
     Cpu* cpu = instance.cpu ? cpu_of(instance.cpu->value) : nullptr;
     Lane* lane = cpu != nullptr ? &lane_of(*cpu, instance.event) : nullptr;
-    Use* use = lane != nullptr ? &use_of(*lane, instance.generation) : nullptr;
     if (unseen || now.enabled < last.enabled) {
         last = now;
-        if (use != nullptr) begin_stretch(*lane, *use);
+        // The CPU was away: what its instance before was throttled for has been counted by that one's last READ.
+        if (lane != nullptr && lane->throttled && lane->throttled->generation == instance.generation)
+            lane->throttled.reset();
         return;
     }
-    const Side side = use != nullptr ? use->side : Side::kOpen;
-    const std::uint64_t lost = later_minus_earlier(now.lost, last.lost);
-    totals(side, instance.event).lost += lost;
-    if (cpu != nullptr) {
-        add_stretch(*cpu, *lane, cpu_slice(side, instance.cpu->value), instance, last, now);
-        use->side = Side::kNext;
-    }
+    totals(instance.event).lost += later_minus_earlier(now.lost, last.lost);
+    if (cpu != nullptr) add_stretch(*cpu, *lane, cpu_slice(instance.cpu->value), instance, last, now);
     last = now;
     last.fresh = false;
-}
-
-// A baseline: beside an instance of another generation it is a change of generation, made for the next slice; else a
-// CPU that begins (or came back) now.
-void CpuAccounts::begin_stretch(Lane& lane, Use& use) {
-    const bool beside_another = std::ranges::any_of(
-        lane.uses, [&](const Use& other) { return &other != &use && other.generation != Use::kNoGeneration; });
-    use.side = beside_another ? Side::kNext : Side::kOpen;
 }
 
 void CpuAccounts::add_stretch(Cpu& cpu, Lane& lane, CpuSlice& slice, const EventInstance& instance, const Reading& from,
@@ -247,7 +215,9 @@ void CpuAccounts::add_stretch(Cpu& cpu, Lane& lane, CpuSlice& slice, const Event
         slice.ticks_due += ticks(enabled, period);
         slice.lost += lost;
         slice.lost_time += static_cast<std::int64_t>(lost) * period;
-        end_throttled(lane, slice, to.counted_from, Throttled::kGoesOn);
+        if (lane.throttled && lane.throttled->generation < instance.generation) lane.throttled.reset();
+        if (lane.throttled && lane.throttled->generation == instance.generation)
+            count_throttled(lane, slice, to.counted_from);
     } else if (event.kind == Kind::kCycles) {
         const std::uint64_t enabled = to.enabled - from.enabled;
         const std::uint64_t running = later_minus_earlier(to.running, from.running);
@@ -262,24 +232,39 @@ void CpuAccounts::add_stretch(Cpu& cpu, Lane& lane, CpuSlice& slice, const Event
 void CpuAccounts::throttle(const OrderedRecord& record, const collector::ThrottleRecord& throttle) {
     const EventInstance& instance = *record.event;
     const EventFacts& event = facts(instance.event);
-    if (throttle.throttled) ++totals(Side::kOpen, instance.event).throttles;
+    if (throttle.throttled) ++totals(instance.event).throttles;
     const auto number = analyzer::cpu_of(instance, throttle.sample);
     Cpu* cpu = number ? cpu_of(number->value) : nullptr;
     if (cpu == nullptr || event.kind != Kind::kClock) return;
     Lane& lane = lane_of(*cpu, instance.event);
+    const bool under_way = lane.throttled && lane.throttled->generation == instance.generation;
     if (throttle.throttled) {
-        if (!lane.throttled_since) lane.throttled_since = record.time;
-        return;
+        if (!under_way) lane.throttled = {instance.generation, record.time, record.time};
+    } else if (under_way) {
+        count_throttled(lane, cpu_slice(number->value), record.time);
+        lane.throttled.reset();
     }
-    end_throttled(lane, cpu_slice(use_of(lane, instance.generation).side, number->value), record.time,
-                  Throttled::kEnds);
 }
 
-void CpuAccounts::end_throttled(Lane& lane, CpuSlice& slice, MonotonicTime until, Throttled how) {
-    if (!lane.throttled_since) return;
-    slice.throttled += std::max(Nanoseconds{}, until - *lane.throttled_since);
-    lane.throttled_since =
-        how == Throttled::kGoesOn ? std::optional(std::max(until, *lane.throttled_since)) : std::nullopt;
+void CpuAccounts::count_throttled(Lane& lane, CpuSlice& slice, MonotonicTime until) {
+    slice.throttled += std::max(Nanoseconds{}, until - lane.throttled->counted_until);
+    lane.throttled->counted_until = std::max(until, lane.throttled->counted_until);
+}
+
+// A clock that is throttled is silent but for the sample that made it so, which comes right after the record. Another
+// one means that its UNTHROTTLE was lost, and that it has run for a period since.
+void CpuAccounts::clock_ticks(Lane& lane, CpuSlice& slice, const EventInstance& instance, MonotonicTime time,
+                              Nanoseconds period) {
+    if (!lane.throttled || lane.throttled->generation != instance.generation) return;
+    if (time - lane.throttled->began <= period / 2) return;
+    count_throttled(lane, slice, time - period);
+    lane.throttled.reset();
+}
+
+// What a lost record of this ring's stood for, if it was the clock's.
+Nanoseconds CpuAccounts::clock_period(const EventInstance& instance) const {
+    if (instance.nominal_period.count() > 0) return instance.nominal_period;
+    return clock_ ? facts_[clock_->value].period : Nanoseconds{};
 }
 
 void CpuAccounts::lost(const OrderedRecord& record, const collector::LostRecord& lost) {
@@ -290,11 +275,14 @@ void CpuAccounts::lost(const OrderedRecord& record, const collector::LostRecord&
         event.ring_lost += lost.lost;  // perf will say it exactly, by LOST_SAMPLES at the file's end
         return;
     }
-    EventTotals& total = totals(Side::kOpen, instance.event);
+    EventTotals& total = totals(instance.event);
     total.lost += lost.lost;
     total.lost_is_shared = true;
     const auto number = analyzer::cpu_of(instance, lost.sample);
-    if (Cpu* cpu = number ? cpu_of(number->value) : nullptr; cpu != nullptr) cpu->ring_lost += lost.lost;
+    Cpu* cpu = number ? cpu_of(number->value) : nullptr;
+    if (cpu == nullptr) return;
+    cpu->ring_lost += lost.lost;
+    cpu->ring_lost_time += static_cast<std::int64_t>(lost.lost) * clock_period(instance);
 }
 
 void CpuAccounts::lost_samples(const OrderedRecord& record, const collector::LostSamplesRecord& lost) {
@@ -302,10 +290,10 @@ void CpuAccounts::lost_samples(const OrderedRecord& record, const collector::Los
     EventFacts& event = facts(instance.event);
     if (lost.by_filter || event.lost_by_read) return;
     event.lost_by_records = true;
-    totals(Side::kOpen, instance.event).lost += lost.lost;
+    totals(instance.event).lost += lost.lost;
     const auto number = analyzer::cpu_of(instance, lost.sample);
     if (!number || cpu_of(number->value) == nullptr) return;
-    CpuSlice& slice = cpu_slice(Side::kOpen, number->value);
+    CpuSlice& slice = cpu_slice(number->value);
     if (event.kind == Kind::kClock) {
         slice.lost += lost.lost;
         slice.lost_time += static_cast<std::int64_t>(lost.lost) * event.period;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where each CPU's time and each event's counts went, for the slice that is open and the one after it. Knows counters,
-// times and modes, no stacks.
+// Where each CPU's time and each event's counts went in the slice that is open. Knows counters, times and modes, no
+// stacks.
 //
-//   READ (baseline) ── samples ── READ ─┐ samples ── READ ─┐
-//   ───────── open slice ───────────────┘ ── next slice ───┘        a stretch ends where its counters were read:
-//                                   cut ↑ (a moment later or before)    samples after it belong to the next slice
+//   READ (baseline) ── samples ── READ ┐ samples ── READ  READ (baseline) ── samples ── READ ┐
+//   ──────────── a slice ──────────────┘ ── the next: another generation, a CPU that returns ┘
+//                                  cut ↑
 //
-// An instance's first READ is its baseline. At a change of generation the old instances' last READ and the new ones'
-// baseline are both delivered before the cut: the new instances' stretch then belongs to the next slice, and T of the
-// new generation begins where that of the old one ended, even if its baseline was read earlier.
+// An instance's first READ is its baseline; its stretches reach from one READ to the next, be that at a cut or within
+// a slice (the last one of a CPU that leaves, of a generation that is replaced). T of a new generation begins where
+// that of the old one ended, even if its baseline was read earlier.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -25,8 +24,6 @@
 
 namespace perfvigil::analyzer {
 
-enum class Side : std::uint8_t { kOpen, kNext };
-
 // Which CPU a record speaks of: the one its instance counts, else the one its sample_id names.
 [[nodiscard]] std::optional<CpuId> cpu_of(const collector::EventInstance& instance, const collector::SampleId& id);
 
@@ -37,12 +34,8 @@ public:
     // /proc/stat as it stood when the recording began.
     void set_baseline_times(const std::vector<collector::CpuTimes>& times);
 
-    // Counts the sample; says which slice it belongs to and what it weighs.
-    struct Placed {
-        Side side = Side::kOpen;
-        std::uint64_t weight = 0;
-    };
-    Placed sample(const collector::OrderedRecord& record, const collector::SampleRecord& sample, Mode mode);
+    // Counts the sample; says what it weighs.
+    std::uint64_t sample(const collector::OrderedRecord& record, const collector::SampleRecord& sample, Mode mode);
     // Counts a sample that is not wanted. That it came is known all the same, to the estimate of T too.
     void leave_out(const collector::OrderedRecord& record, const collector::SampleRecord& sample);
 
@@ -54,8 +47,7 @@ public:
     // Whether counters of this recording were read: then it is ours, and LOST in a sample ring means samples.
     [[nodiscard]] bool has_readings() const { return has_readings_; }
 
-    // Ends the open slice at `cut`: fills its totals and cpus; the next one becomes the open one. At the last cut both
-    // go into it.
+    // Ends the open slice at `cut`: fills its totals and cpus.
     void close(const collector::Cut& cut, Slice& slice);
 
 private:
@@ -75,22 +67,22 @@ private:
         bool lost_by_records = false;  // LOST_SAMPLES seen
         std::uint64_t ring_lost = 0;   // LOST of an event that should have exact counts; used if those never come
     };
-    // One event on one CPU; two generations overlap for a moment.
-    struct Use {
-        static constexpr std::uint32_t kNoGeneration = 0xffffffff;
-        std::uint32_t generation = kNoGeneration;
-        Side side = Side::kOpen;
+    struct Throttling {
+        std::uint32_t generation = 0;
+        MonotonicTime began{};
+        MonotonicTime counted_until{};
     };
+    // One event on one CPU.
     struct Lane {
-        std::array<Use, 2> uses;
-        std::optional<MonotonicTime> throttled_since;
+        std::optional<Throttling> throttled;
         MonotonicTime counted_until{};  // T of earlier instances reaches to here
     };
     struct Cpu {
         std::vector<Lane> lanes;  // by EventIndex
         bool has_clock = false;
-        bool estimated = false;       // its T reaches to estimated_until_
-        std::uint64_t ring_lost = 0;  // LOST records of a foreign file in the open slice
+        bool estimated = false;        // its T reaches to estimated_until_
+        std::uint64_t ring_lost = 0;   // by LOST records of the open slice, where no counter says it
+        Nanoseconds ring_lost_time{};  // had all of them been the clock's
         bool times_known = false;
         collector::CpuTimes times{};  // at the previous cut
         std::uint64_t times_row = 0;  // number of the cut that `times` is of
@@ -103,21 +95,12 @@ private:
         MonotonicTime counted_from{};  // until the first difference was taken: when the baseline was read
         bool fresh = true;             // no difference taken yet
     };
-    struct Sums {
-        std::vector<CpuSlice> cpus;  // by number
-        std::vector<EventTotals> totals;
-    };
-
-    enum class Throttled : std::uint8_t { kGoesOn, kEnds };
-
     void learn_events();
     [[nodiscard]] EventFacts& facts(collector::EventIndex event);
     [[nodiscard]] Cpu* cpu_of(std::uint32_t number);  // nullptr: no possible CPU
     [[nodiscard]] static Lane& lane_of(Cpu& cpu, collector::EventIndex event);
-    [[nodiscard]] static Use& use_of(Lane& lane, std::uint32_t generation);
-    [[nodiscard]] Sums& sums(Side side) { return sums_[static_cast<std::size_t>(side)]; }
-    [[nodiscard]] CpuSlice& cpu_slice(Side side, std::uint32_t number);
-    [[nodiscard]] EventTotals& totals(Side side, collector::EventIndex event);
+    [[nodiscard]] CpuSlice& cpu_slice(std::uint32_t number);
+    [[nodiscard]] EventTotals& totals(collector::EventIndex event);
     static void note_generation(EventFacts& event, const collector::EventInstance& instance);
     [[nodiscard]] static std::uint64_t weight_of(const EventFacts& event, const collector::EventInstance& instance,
                                                  const collector::SampleRecord& sample);
@@ -125,15 +108,19 @@ private:
 
     void read_member(MonotonicTime time, const collector::EventInstance& instance, const collector::ReadView& view,
                      const collector::CounterValue& member);
-    static void begin_stretch(Lane& lane, Use& use);
     void add_stretch(Cpu& cpu, Lane& lane, CpuSlice& slice, const collector::EventInstance& instance,
                      const Reading& from, const Reading& to);
-    static void end_throttled(Lane& lane, CpuSlice& slice, MonotonicTime until, Throttled how);
+    static void count_throttled(Lane& lane, CpuSlice& slice, MonotonicTime until);
+    static void clock_ticks(Lane& lane, CpuSlice& slice, const collector::EventInstance& instance, MonotonicTime time,
+                            Nanoseconds period);
+    [[nodiscard]] Nanoseconds clock_period(const collector::EventInstance& instance) const;
 
     void estimate_time(const collector::Cut& cut);
     void settle_losses(const collector::Cut& cut);
-    void add_times(const std::vector<collector::CpuTimes>& times);
-    void hand_over(Slice& slice, bool both);
+    void add_times(const collector::Cut& cut);
+    [[nodiscard]] collector::CpuTimes within_stretch(const collector::CpuTimes& times, const CpuSlice& slice,
+                                                     const collector::Cut& cut) const;
+    void hand_over(Slice& slice);
     void forget_closed_instances();
 
     const collector::EventTable& events_;
@@ -141,8 +128,10 @@ private:
     std::optional<collector::EventIndex> clock_;                  // the event that busy and ledger are made of
     std::vector<Cpu> cpus_;                                       // by number
     boost::unordered_flat_map<std::uint64_t, Reading> readings_;  // by EventId, or by place where a READ names none
-    std::array<Sums, 2> sums_;
+    std::vector<CpuSlice> open_cpus_;                             // by number
+    std::vector<EventTotals> open_totals_;
     bool has_readings_ = false;
+    std::optional<MonotonicTime> open_since_;  // the cut before, or the first reading
     std::uint64_t cut_number_ = 1;
     // Foreign files: the clock's samples seen, for an estimate of T.
     std::optional<MonotonicTime> first_clock_sample_;

@@ -14,6 +14,9 @@ using collector::EventIndex;
 
 namespace {
 
+// Within which counters are read after their cut.
+constexpr Nanoseconds kReadingDelay = std::chrono::milliseconds(20);
+
 std::uint64_t later_minus_earlier(std::uint64_t later, std::uint64_t earlier) {
     return later > earlier ? later - earlier : 0;
 }
@@ -49,26 +52,14 @@ void CpuAccounts::close(const Cut& cut, Slice& slice) {
     learn_events();
     estimate_time(cut);
     settle_losses(cut);
-    add_times(cut.cpu_times);
-    hand_over(slice, cut.last);
-    auto& [open, next] = sums_;
-    if (cut.last) {
-        next.cpus.clear();
-        next.totals.clear();
-    }
-    std::swap(open, next);
-    next.cpus.clear();
-    next.totals.clear();
-
+    add_times(cut);
+    hand_over(slice);
+    open_cpus_.clear();
+    open_totals_.clear();
+    open_since_ = cut.time;
     for (auto& cpu : cpus_) {
         cpu.ring_lost = 0;
-        for (std::size_t event = 0; event < cpu.lanes.size(); ++event) {
-            for (auto& use : cpu.lanes[event].uses) {
-                use.side = Side::kOpen;
-                // A generation that was replaced: what begins on this CPU later begins beside nothing.
-                if (use.generation < facts_[event].newest_generation) use = {};
-            }
-        }
+        cpu.ring_lost_time = {};
     }
     forget_closed_instances();
 }
@@ -88,46 +79,50 @@ void CpuAccounts::estimate_time(const Cut& cut) {
     for (std::uint32_t number = 0; number < cpus_.size(); ++number) {
         if (!cpus_[number].has_clock) continue;
         const MonotonicTime start = std::exchange(cpus_[number].estimated, true) ? so_far : first;
-        CpuSlice& slice = cpu_slice(Side::kOpen, number);
+        CpuSlice& slice = cpu_slice(number);
         slice.clock_recorded = true;
         slice.time_estimated = true;
         slice.enabled += end - start;
         slice.ticks_due += static_cast<double>((end - start).count()) / static_cast<double>(clock.period.count());
-        if (clock_->value < cpus_[number].lanes.size()) {
-            end_throttled(cpus_[number].lanes[clock_->value], slice, end, Throttled::kGoesOn);
-        }
+        Lane& lane = lane_of(cpus_[number], *clock_);
+        if (lane.throttled) count_throttled(lane, slice, end);
     }
 }
 
 void CpuAccounts::settle_losses(const Cut& cut) {
-    // A ring's LOST counts records of any event: no more of them are the clock's than ticks are missing.
+    // A ring's LOST counts records of any event: no more of them are the clock's than ticks are missing where it was
+    // not throttled.
     for (std::uint32_t number = 0; number < cpus_.size() && clock_; ++number) {
         const std::uint64_t ring_lost = cpus_[number].ring_lost;
         if (ring_lost == 0 || !cpus_[number].has_clock) continue;
-        CpuSlice& slice = cpu_slice(Side::kOpen, number);
-        const double missing = slice.ticks_due - static_cast<double>(slice.samples + slice.lost);
+        CpuSlice& slice = cpu_slice(number);
+        const double silent = to_seconds(slice.throttled) / std::max(1e-9, to_seconds(slice.enabled));
+        const double due = slice.ticks_due * std::clamp(1 - silent, 0.0, 1.0);
+        const double missing = due - static_cast<double>(slice.samples + slice.lost);
         const std::uint64_t lost = std::min(ring_lost, static_cast<std::uint64_t>(std::max(0.0, missing)));
         slice.lost += lost;
-        slice.lost_time += static_cast<std::int64_t>(lost) * facts_[clock_->value].period;
+        slice.lost_time +=
+            Nanoseconds(static_cast<std::int64_t>(static_cast<double>(cpus_[number].ring_lost_time.count()) *
+                                                  static_cast<double>(lost) / static_cast<double>(ring_lost)));
     }
     if (!cut.last) return;
     // perf ended before it could write exact counts; the rings' are what is left.
     for (std::uint32_t i = 0; i < facts_.size(); ++i) {
         if (facts_[i].ring_lost == 0 || facts_[i].lost_by_read || facts_[i].lost_by_records) continue;
-        EventTotals& total = totals(Side::kOpen, EventIndex{i});
+        EventTotals& total = totals(EventIndex{i});
         total.lost += facts_[i].ring_lost;
         total.lost_is_shared = true;
     }
 }
 
-void CpuAccounts::add_times(const std::vector<CpuTimes>& times) {
-    for (const auto& row : times) {
+void CpuAccounts::add_times(const Cut& cut) {
+    for (const auto& row : cut.cpu_times) {
         Cpu* cpu = cpu_of(row.cpu.value);
         if (cpu == nullptr) continue;
         if (cpu->times_known) {
-            CpuSlice& slice = cpu_slice(Side::kOpen, row.cpu.value);
+            CpuSlice& slice = cpu_slice(row.cpu.value);
             slice.times_known = true;
-            slice.times = difference(row, cpu->times);
+            slice.times = within_stretch(difference(row, cpu->times), slice, cut);
         }
         cpu->times = row;
         cpu->times_row = cut_number_;
@@ -137,25 +132,40 @@ void CpuAccounts::add_times(const std::vector<CpuTimes>& times) {
     ++cut_number_;
 }
 
-void CpuAccounts::hand_over(Slice& slice, bool both) {
-    auto& [open, next] = sums_;
+// The kernel's rows reach from cut to cut. Where a CPU was recorded for a part of that only (its events began late, it
+// went and came back), that part has its share of them.
+CpuTimes CpuAccounts::within_stretch(const CpuTimes& times, const CpuSlice& slice, const Cut& cut) const {
+    if (!open_since_ || !slice.clock_recorded || slice.enabled.count() <= 0) return times;
+    const Nanoseconds whole = cut.time - *open_since_;
+    if (whole - slice.enabled <= kReadingDelay + whole / 50) return times;
+    const std::uint64_t all =
+        times.user + times.system + times.idle + times.iowait + times.irq + times.softirq + times.steal;
+    if (all <= static_cast<std::uint64_t>(slice.enabled.count())) return times;
+    const double share = static_cast<double>(slice.enabled.count()) / static_cast<double>(all);
+    const auto part = [share](std::uint64_t time) {
+        return static_cast<std::uint64_t>(share * static_cast<double>(time));
+    };
+    return {.cpu = times.cpu,
+            .user = part(times.user),
+            .system = part(times.system),
+            .idle = part(times.idle),
+            .iowait = part(times.iowait),
+            .irq = part(times.irq),
+            .softirq = part(times.softirq),
+            .steal = part(times.steal)};
+}
+
+void CpuAccounts::hand_over(Slice& slice) {
     slice.totals.resize(facts_.size());
     for (std::size_t i = 0; i < facts_.size(); ++i) {
         EventTotals& total = slice.totals[i];
-        if (i < open.totals.size()) total = open.totals[i];
-        if (both && i < next.totals.size()) accumulate(total, next.totals[i]);
+        if (i < open_totals_.size()) total = open_totals_[i];
         if (facts_[i].is_time) total.nominal_period = facts_[i].period;
     }
-    for (std::size_t i = 0; i < std::max(open.cpus.size(), next.cpus.size()); ++i) {
-        CpuSlice sum = i < open.cpus.size() ? open.cpus[i] : CpuSlice{};
-        if (both && i < next.cpus.size() && says_something(next.cpus[i])) {
-            const bool times_known = sum.times_known;
-            accumulate(sum, next.cpus[i]);
-            sum.times_known = times_known;
-        }
+    for (CpuSlice& cpu : open_cpus_) {
         // Without counters there is nothing that sampled cycles could be held against.
-        if (!has_readings_) sum.cycles_recorded = false;
-        if (says_something(sum)) slice.cpus.push_back(sum);
+        if (!has_readings_) cpu.cycles_recorded = false;
+        if (says_something(cpu)) slice.cpus.push_back(cpu);
     }
 }
 

@@ -215,29 +215,4 @@ std::uint32_t SliceTables::actor(Pid pid, collector::ProcessEpoch epoch, bool ke
     return position;
 }
 
-void SliceTables::merge(const Slice& other) {
-    Chain chain;  // once per recording, so memory of its own will do
-    for (const Entry& entry : other.entries) {
-        const Stack& from = other.stacks[entry.stack];
-        const Actor& whose = other.actors[entry.actor];
-        chain.frames.clear();
-        chain.path = numbers_->empty_path();
-        const auto frames = other.frames_of(from);
-        std::for_each(frames.rbegin(), frames.rend(), [&](std::uint32_t position) {
-            const Frame& frame = other.frames[position];
-            const auto dso = std::ranges::find_if(other.dsos, [&](const auto& d) { return d->id == frame.dso; });
-            chain.frames.push_back(numbers_->number_of(frame, dso != other.dsos.end() ? *dso : nullptr));
-            chain.path = Chain::longer_path(chain.path, chain.frames.back());
-        });
-        chain.flags = from.flags;
-        chain.broken_in = from.broken_in;
-        const auto position = actor(whose.pid, whose.epoch, whose.kernel_thread, whose.comm, whose.cgroup_path,
-                                    {.tid = whose.tid, .cpu = whose.cpu, .program = whose.program});
-        count(chain, position, entry.event, entry.idle, entry.samples, entry.weight);
-    }
-    slice_->cut_frames += other.cut_frames;
-    slice_->late_records += other.late_records;
-    slice_->idle_by_task |= other.idle_by_task;
-}
-
 }  // namespace perfvigil::analyzer

@@ -54,9 +54,6 @@ public:
     [[nodiscard]] std::uint32_t actor(Pid pid, collector::ProcessEpoch epoch, bool kernel_thread, std::string_view comm,
                                       std::string_view cgroup_path, ActorPart part = {});
 
-    // Adds what `other` holds to this slice's tables.
-    void merge(const Slice& other);
-
 private:
     static constexpr std::uint32_t kNone = HashIndex::kNone;
 

@@ -9,8 +9,7 @@
 
 #include "analyzer/ledger.hpp"
 #include "analyzer/ledger_sum.hpp"
-#include "tests/support/slice_collector.hpp"
-#include "tests/support/synthetic_stream.hpp"
+#include "tests/support/ledger_truth.hpp"
 
 namespace perfvigil::test {
 namespace {
@@ -20,32 +19,7 @@ using analyzer::ClockLedger;
 using analyzer::CpuSlice;
 using analyzer::LedgerSum;
 
-constexpr std::int64_t kStatGrain = 10'000'000;  // ns
-
-struct Recording {
-    explicit Recording(SyntheticOptions options) : stream(std::move(options)) {
-        SliceCollector sink(stream.events(), analyzer::KernelText(stream.host().text_ranges));
-        if (!stream.host().cpu_times.empty()) sink.builder.set_baseline_times(stream.host().cpu_times.front().cpus);
-        stream.run(sink);
-        slices = std::move(sink.slices);
-    }
-    // Visits (what was made, what was true, the slice's number) of each CPU in each slice.
-    template <class Visit>
-    void each(Visit&& visit) const {
-        ASSERT_EQ(slices.size(), stream.truth().size());
-        for (std::size_t i = 0; i < slices.size(); ++i) {
-            const auto& truths = stream.truth()[i];
-            ASSERT_EQ(slices[i]->cpus.size(), truths.size()) << "slice " << i;
-            for (std::size_t k = 0; k < truths.size(); ++k) {
-                ASSERT_EQ(slices[i]->cpus[k].cpu, truths[k].cpu);
-                visit(slices[i]->cpus[k], truths[k], i);
-            }
-        }
-    }
-
-    SyntheticStream stream;
-    std::vector<std::unique_ptr<analyzer::Slice>> slices;
-};
+using Recording = LedgerRecording;
 
 struct Case {
     const char* name;
@@ -70,41 +44,7 @@ TEST_P(LedgerTruth, EveryTermIsWhatHappened) {
         const Recording recording(options);
         recording.each([&](const CpuSlice& cpu, const SyntheticTruth& truth, std::size_t slice) {
             SCOPED_TRACE("slice " + std::to_string(slice) + " cpu " + std::to_string(cpu.cpu.value));
-            const bool retuned = options.retune && slice >= options.retune->first;
-            const auto p =
-                static_cast<std::int64_t>(1'000'000'000 / (retuned ? options.retune->second : options.hertz));
-            const auto ticks = [&](std::uint64_t count) { return static_cast<std::int64_t>(count) * p; };
-            const ClockLedger ledger = clock_ledger(cpu);
-
-            EXPECT_EQ(cpu.enabled, truth.enabled);
-            EXPECT_NEAR(cpu.ticks_due, static_cast<double>(truth.enabled.count()) / static_cast<double>(p), 1e-6);
-            EXPECT_EQ(cpu.samples, truth.samples);
-            EXPECT_EQ(cpu.idle_samples, truth.idle_samples);
-            EXPECT_EQ(cpu.lost, truth.lost);
-            EXPECT_EQ(cpu.throttled, truth.throttled_time);
-            EXPECT_EQ(ledger.total, truth.enabled.count());
-            EXPECT_EQ(ledger.idle, ticks(truth.idle_samples));
-            EXPECT_EQ(ledger.irq_in_idle, ticks(truth.irq_in_idle_samples));
-            EXPECT_EQ(ledger.busy, ticks(truth.samples - truth.idle_samples - truth.irq_in_idle_samples));
-            EXPECT_EQ(ledger.lost, ticks(truth.lost));
-            EXPECT_EQ(ledger.total, ledger.busy + ledger.idle + ledger.irq_in_idle + ledger.lost + ledger.throttled +
-                                        ledger.idle_unsampled + ledger.stolen + ledger.unexplained);
-
-            // What samples and records do not explain, split by /proc/stat: known to its grain; and ticks show a share
-            // of the time only by chance, off by about the root of its binomial variance.
-            const auto by_chance = [&](Nanoseconds time) {
-                const double share = static_cast<double>(time.count()) / static_cast<double>(truth.enabled.count());
-                return 4.5 * std::sqrt(cpu.ticks_due * share * (1 - share)) * static_cast<double>(p);
-            };
-            const double grain = static_cast<double>(2 * kStatGrain + 2 * p);
-            const double idle_grain = grain + by_chance(truth.idle);
-            const double grain_of_both = idle_grain + by_chance(truth.stolen);
-            const auto near = [&](std::int64_t is, std::uint64_t ticks_of_it, double within) {
-                EXPECT_NEAR(static_cast<double>(is), static_cast<double>(ticks(ticks_of_it)), within);
-            };
-            near(ledger.idle_unsampled, truth.idle_unsampled, idle_grain);
-            near(ledger.stolen, truth.stolen_ticks, grain_of_both);
-            near(ledger.unexplained, truth.removed, grain_of_both);
+            expect_true(cpu, truth, options);
         });
     }
 }
@@ -129,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
              with({kFull, {.busy = 1, .offline = {{std::chrono::seconds(7), std::chrono::seconds(13)}}}})},
         Case{"a CPU goes and comes back within a slice",
              with({kFull, {.busy = 1, .offline = {{std::chrono::seconds(6), std::chrono::seconds(8)}}}})},
-        Case{"another rate", with({kHalf, kFull}, [](auto& o) { o.retune = {2, 500}; })},
+        Case{"another rate", with({kHalf, kFull}, [](auto& o) { o.retunes = {{std::chrono::seconds(10), 500}}; })},
         Case{"the wall clock steps", with({kHalf, {.busy = 1, .lost = 0.1}},
                                           [](auto& o) { o.stepped = {{1, std::chrono::milliseconds(1200)}}; })},
         Case{"suspended twice",

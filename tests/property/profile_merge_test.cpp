@@ -58,7 +58,7 @@ Parts recorded(std::uint64_t seed) {
     test::SyntheticOptions options{.slices = 6 + seed % 5};
     options.seed = seed;
     options.cpus = {{.busy = 0.9, .lost = seed % 2 == 0 ? 0.004 : 0}, {.busy = 0.3}};
-    if (seed % 3 == 0) options.retune = std::pair<std::size_t, std::uint64_t>{3, 199};
+    if (seed % 3 == 0) options.retunes = {{3 * options.slice, 199}};
     test::SyntheticStream stream(options);
     test::SliceCollector slices(stream.events(), KernelText(test::SyntheticCode::text_ranges()));
     slices.builder.set_baseline_times(stream.host().cpu_times.front().cpus);

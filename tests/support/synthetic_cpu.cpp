@@ -12,7 +12,6 @@ namespace {
 using State = SyntheticState;
 
 constexpr Nanoseconds kMeanState = std::chrono::milliseconds(2);
-constexpr std::uint64_t kCyclesPerNanosecond = 3;
 constexpr std::uint64_t kLeaf = 0x10;    // where in its function a sampled instruction lies
 constexpr std::uint64_t kReturn = 0x41;  // … and a return address: right behind its call
 
@@ -20,22 +19,56 @@ bool is_task(State state) { return state == State::kUser || state == State::kKer
 
 }  // namespace
 
+SyntheticTruth& SyntheticTruth::operator+=(const SyntheticTruth& more) {
+    cpu = more.cpu;
+    enabled += more.enabled;
+    task += more.task;
+    idle += more.idle;
+    irq_in_idle += more.irq_in_idle;
+    stolen += more.stolen;
+    samples += more.samples;
+    idle_samples += more.idle_samples;
+    irq_in_idle_samples += more.irq_in_idle_samples;
+    lost += more.lost;
+    removed += more.removed;
+    throttled += more.throttled;
+    idle_unsampled += more.idle_unsampled;
+    stolen_ticks += more.stolen_ticks;
+    lost_said += more.lost_said;
+    ticks_due += more.ticks_due;
+    throttled_time += more.throttled_time;
+    cycles += more.cycles;
+    cycles_sampled += more.cycles_sampled;
+    cycles_lost += more.cycles_lost;
+    weights.busy += more.weights.busy;
+    weights.idle += more.weights.idle;
+    weights.irq_in_idle += more.weights.irq_in_idle;
+    weights.lost += more.weights.lost;
+    weights.lost_said += more.weights.lost_said;
+    weights.removed += more.weights.removed;
+    weights.idle_unsampled += more.weights.idle_unsampled;
+    weights.stolen += more.weights.stolen;
+    longest_period = std::max(longest_period, more.longest_period);
+    return *this;
+}
+
 void SyntheticStream::make_cpu_slice(std::size_t number, MonotonicTime from, MonotonicTime to,
                                      std::vector<Recorded>& out) {
     Cpu& cpu = *cpus_[number];
     for (MonotonicTime time = from; time < to;) {
-        MonotonicTime until = to;
-        if (!online_at(number, time, until, out)) {
+        apply_changes(number, time, to, out);
+        MonotonicTime until = std::min(to, next_change(cpu, time, to));
+        if (!cpu.present) {
             time = until;
             continue;
         }
         if (cpu.state_until <= time) next_state(cpu, time);
         until = std::min(until, cpu.state_until);
-        if (cpu.next_tick < until) {
+        if (cpu.recorded && cpu.next_tick < until) {
             spend(cpu, cpu.next_tick - time);
             time = cpu.next_tick;
             tick(number, time, to, out);
-            cpu.next_tick += period();
+            cpu.next_tick += cpu.period();
         } else {
             spend(cpu, until - time);
             time = until;
@@ -43,26 +76,60 @@ void SyntheticStream::make_cpu_slice(std::size_t number, MonotonicTime from, Mon
     }
 }
 
-// Closes and opens the CPU's events where it leaves and comes back; `until` is where that changes next.
-bool SyntheticStream::online_at(std::size_t number, MonotonicTime time, MonotonicTime& until,
-                                std::vector<Recorded>& out) {
+// What becomes of the CPU and its events at `time`: it leaves and comes back, they begin, are replaced, are throttled.
+void SyntheticStream::apply_changes(std::size_t number, MonotonicTime time, MonotonicTime slice_end,
+                                    std::vector<Recorded>& out) {
     Cpu& cpu = *cpus_[number];
-    if (!cpu.facts.offline) return true;
-    const MonotonicTime leaves = start_ + cpu.facts.offline->first;
-    const MonotonicTime returns = start_ + cpu.facts.offline->second;
-    if (time < leaves)
-        until = std::min(until, leaves);
-    else if (time < returns)
-        until = std::min(until, returns);
-    const bool online = time < leaves || time >= returns;
-    if (cpu.online && !online) read_cpu(number, time, out);
-    if (!cpu.online && online) {
-        open_cpu(number, time);
+    const bool away =
+        cpu.facts.offline && time >= start_ + cpu.facts.offline->first && time < start_ + cpu.facts.offline->second;
+    if (cpu.present && away) {
+        if (cpu.recorded) close_cpu(number, time, out);
+        cpu.present = false;
+    } else if (!cpu.present && !away) {
+        cpu.present = true;
         cpu.state_until = time;
+        cpu.opens_at = time + cpu.facts.noticed;
+    }
+    if (cpu.present && !cpu.recorded && time >= cpu.opens_at) {
+        open_cpu(number, time);
         read_cpu(number, time, out);
     }
-    cpu.online = online;
-    return online;
+    if (cpu.recorded && cpu.rate.generation != rate_at(time).generation) replace_events(number, time, out);
+    const auto [from, to] = throttled_stretch(cpu, slice_end);
+    if (cpu.recorded && !cpu.throttled_since && time == from && from < to) {
+        throttle(number, time, true, out);
+        cpu.throttled_since = time;
+    } else if (cpu.throttled_since && time >= to) {
+        throttle(number, time, false, out);
+        cpu.truth.throttled_time += time - *std::exchange(cpu.throttled_since, std::nullopt);
+    }
+}
+
+MonotonicTime SyntheticStream::next_change(const Cpu& cpu, MonotonicTime time, MonotonicTime slice_end) const {
+    MonotonicTime next = MonotonicTime::max();
+    const auto consider = [&](MonotonicTime change) {
+        if (change > time) next = std::min(next, change);
+    };
+    if (cpu.facts.offline) {
+        consider(start_ + cpu.facts.offline->first);
+        consider(start_ + cpu.facts.offline->second);
+    }
+    if (!cpu.recorded) consider(cpu.opens_at);
+    for (const auto& [after, hertz] : options_.retunes) consider(start_ + after);
+    const auto [from, to] = throttled_stretch(cpu, slice_end);
+    consider(from);
+    consider(to);
+    return next;
+}
+
+// One stretch of each slice, from three tenths of it on; empty where nothing is throttled.
+std::pair<MonotonicTime, MonotonicTime> SyntheticStream::throttled_stretch(const Cpu& cpu,
+                                                                           MonotonicTime slice_end) const {
+    const auto at = [&](double share) {
+        const auto length = static_cast<double>(options_.slice.count());
+        return slice_end - options_.slice + Nanoseconds(static_cast<std::int64_t>(share * length));
+    };
+    return {at(0.3), at(0.3 + std::max(0.0, cpu.facts.throttled))};
 }
 
 void SyntheticStream::next_state(Cpu& cpu, MonotonicTime time) {
@@ -89,9 +156,10 @@ void SyntheticStream::spend(Cpu& cpu, Nanoseconds time) {
         case State::kIdle: cpu.times.idle += ns; break;
         case State::kStolen: cpu.times.steal += ns; break;
     }
-    if (is_task(cpu.state)) {
-        cpu.truth.task += time;
-        cpu.cycles += ns * kCyclesPerNanosecond;
+    if (!cpu.recorded) return;
+    if (is_task(cpu.state)) cpu.truth.task += time;
+    if (is_task(cpu.state) || (cpu.facts.polls && cpu.state == State::kIdle)) {
+        cpu.cycles += ns * cpu.facts.cycles_per_microsecond / 1000;
     }
     if (cpu.state == State::kIdle) cpu.truth.idle += time;
     if (cpu.state == State::kIrqInIdle) cpu.truth.irq_in_idle += time;
@@ -102,53 +170,43 @@ void SyntheticStream::tick(std::size_t number, MonotonicTime time, MonotonicTime
                            std::vector<Recorded>& out) {
     Cpu& cpu = *cpus_[number];
     SyntheticTruth& truth = cpu.truth;
-    if (throttled_at(number, time, slice_end, out)) {
+    const Nanoseconds period = cpu.period();
+    truth.longest_period = std::max(truth.longest_period, period);
+    if (cpu.throttled_since) {
         ++truth.throttled;
         return;
     }
     if (cpu.state == State::kStolen) {
         ++truth.stolen_ticks;
+        truth.weights.stolen += period;
         return;
     }
     if (cpu.state == State::kIdle && !cpu.facts.samples_idle) {
         ++truth.idle_unsampled;
+        truth.weights.idle_unsampled += period;
         return;
     }
     const double into = to_seconds(time - (slice_end - options_.slice)) / to_seconds(options_.slice);
-    if (into < cpu.facts.lost_time_share && chance() < cpu.facts.lost) {
-        ++truth.lost;
-        ++cpu.lost;
-        ++cpu.lost_unsaid;
-        return;
-    }
+    if (into < cpu.facts.lost_time_share && chance() < cpu.facts.lost) return lose(cpu);
     if (chance() < cpu.facts.removed) {
         ++truth.removed;
+        truth.weights.removed += period;
         return;
     }
     write_samples(number, time, out);
 }
 
-// One stretch of each slice, from three tenths of it on. Writes its records when ticks enter and leave it.
-bool SyntheticStream::throttled_at(std::size_t number, MonotonicTime time, MonotonicTime slice_end,
-                                   std::vector<Recorded>& out) {
-    Cpu& cpu = *cpus_[number];
-    if (cpu.facts.throttled <= 0) return false;
-    const auto at = [&](double share) {
-        const auto length = static_cast<double>(options_.slice.count());
-        return slice_end - options_.slice + Nanoseconds(static_cast<std::int64_t>(share * length));
-    };
-    const MonotonicTime from = at(0.3);
-    const MonotonicTime to = at(0.3 + cpu.facts.throttled);
-    if (time < from) return false;
-    if (time < to) {
-        if (cpu.truth.throttled == 0) throttle(number, from, true, out);
-        return true;
-    }
-    if (cpu.truth.throttled > 0 && cpu.truth.throttled_time.count() == 0) {
-        throttle(number, to, false, out);
-        cpu.truth.throttled_time = to - from;
-    }
-    return false;
+// The ring was full for both events.
+void SyntheticStream::lose(Cpu& cpu) const {
+    ++cpu.truth.lost;
+    cpu.truth.weights.lost += cpu.period();
+    ++cpu.lost;
+    ++cpu.lost_unsaid;
+    cpu.lost_unsaid_time += cpu.period();
+    if (!options_.cycles || cpu.cycles == cpu.sampled_until) return;
+    cpu.sampled_until = cpu.cycles;
+    ++cpu.cycles_lost;
+    ++cpu.truth.cycles_lost;
 }
 
 void SyntheticStream::write_samples(std::size_t number, MonotonicTime time, std::vector<Recorded>& out) {
@@ -161,18 +219,20 @@ void SyntheticStream::write_samples(std::size_t number, MonotonicTime time, std:
     sample.id.id = cpu.clock_id;
     if (!options_.lost_counts && cpu.lost_unsaid > 0) {
         collector::LostRecord lost{.sample = sample.id, .id = cpu.clock_id};
+        cpu.truth.lost_said += cpu.lost_unsaid;
+        cpu.truth.weights.lost_said += std::exchange(cpu.lost_unsaid_time, {});
         lost.lost = std::exchange(cpu.lost_unsaid, 0);
         add(cpu.clock_id, lost);
     }
-    sample.period = static_cast<std::uint64_t>(period().count());
+    sample.period = static_cast<std::uint64_t>(cpu.period().count());
     Recorded& clock = add(cpu.clock_id, sample);
     clock.is_clock_sample = true;
     clock.idle = cpu.state == State::kIdle;
     clock.irq_in_idle = cpu.state == State::kIrqInIdle;
-    ++cpu.truth.samples;
-    cpu.truth.idle_samples += clock.idle ? 1 : 0;
-    cpu.truth.irq_in_idle_samples += clock.irq_in_idle ? 1 : 0;
-    if (!options_.cycles || !is_task(cpu.state) || cpu.cycles == cpu.sampled_until) return;
+    clock.period = cpu.period();
+    move_sample(clock, true);
+    if (!options_.cycles || cpu.cycles == cpu.sampled_until) return;
+    if (!is_task(cpu.state) && !cpu.facts.polls) return;
     sample.id.id = cpu.cycles_id;
     sample.period = cpu.cycles - cpu.sampled_until;
     cpu.sampled_until = cpu.cycles;
@@ -235,7 +295,10 @@ SampleFields SyntheticStream::sample_of(std::size_t number, MonotonicTime time) 
 
 void SyntheticStream::read_cpu(std::size_t number, MonotonicTime time, std::vector<Recorded>& out) {
     Cpu& cpu = *cpus_[number];
-    cpu.truth.enabled += time - std::exchange(cpu.last_reading, time);
+    const Nanoseconds passed = time - std::exchange(cpu.last_reading, time);
+    cpu.truth.enabled += passed;
+    cpu.truth.ticks_due += static_cast<double>(passed.count()) / static_cast<double>(cpu.period().count());
+    cpu.truth.longest_period = std::max(cpu.truth.longest_period, cpu.period());
     cpu.truth.cycles += cpu.cycles - std::exchange(cpu.counted_until, cpu.cycles);
     if (!options_.readings) return;
     const auto enabled = static_cast<std::uint64_t>((time - cpu.opened).count());
@@ -253,7 +316,9 @@ void SyntheticStream::read_cpu(std::size_t number, MonotonicTime time, std::vect
         out.push_back({.time = time, .bytes = record_bytes(table_.find(id)->layout, read), .id = id, .cpu = number});
     };
     add(cpu.clock_id, enabled, options_.lost_counts ? cpu.lost : 0, 1);
-    if (options_.cycles) add(cpu.cycles_id, cpu.cycles, 0, options_.cycles_running);
+    if (options_.cycles) {
+        add(cpu.cycles_id, cpu.cycles, options_.lost_counts ? cpu.cycles_lost : 0, options_.cycles_running);
+    }
 }
 
 }  // namespace perfvigil::test

@@ -16,25 +16,36 @@ struct SyntheticStream::Recorded {
     bool is_clock_sample = false;
     bool idle = false;
     bool irq_in_idle = false;
+    Nanoseconds period{};
 };
 
 struct SyntheticStream::Cpu {
     SyntheticCpu facts;
-    bool online = false;
+    bool present = true;
+    bool recorded = false;
+    MonotonicTime opens_at{};  // while it is not recorded
     EventId clock_id{};
     EventId cycles_id{};
+    Rate rate;
     MonotonicTime opened{};
     MonotonicTime last_reading{};
     MonotonicTime next_tick{};
     SyntheticState state = SyntheticState::kIdle;
     MonotonicTime state_until{};
-    std::uint64_t lost = 0;           // since opened
-    std::uint64_t lost_unsaid = 0;    // LOST record still to be written
+    std::optional<MonotonicTime> throttled_since;
+    std::uint64_t lost = 0;         // since opened
+    std::uint64_t lost_unsaid = 0;  // LOST record still to be written
+    Nanoseconds lost_unsaid_time{};
+    std::uint64_t cycles_lost = 0;    // since opened
     std::uint64_t cycles = 0;         // since opened
     std::uint64_t sampled_until = 0;  // of them
     std::uint64_t counted_until = 0;
     collector::CpuTimes times;
     SyntheticTruth truth;
+
+    [[nodiscard]] Nanoseconds period() const {
+        return Nanoseconds(static_cast<std::int64_t>(1'000'000'000 / rate.hertz));
+    }
 };
 
 }  // namespace perfvigil::test

@@ -28,24 +28,23 @@ std::uint64_t whole_ticks(std::uint64_t ns) {
 }  // namespace
 
 SyntheticStream::SyntheticStream(SyntheticOptions options)
-    : options_(std::move(options)),
-      random_(options_.seed),
-      start_(kStartTime),
-      now_(kStartTime),
-      hertz_(options_.hertz) {
+    : options_(std::move(options)), random_(options_.seed), start_(kStartTime), now_(kStartTime) {
     add_events();
     for (std::size_t i = 0; i < options_.cpus.size(); ++i) {
         auto cpu = std::make_unique<Cpu>();
         cpu->facts = options_.cpus[i];
         cpu->times.cpu = CpuId{static_cast<std::uint32_t>(i)};
         cpu->state_until = start_;
+        cpu->opens_at = start_ + cpu->facts.starts;
         cpus_.push_back(std::move(cpu));
-        open_cpu(i, start_);
+        if (options_.cpus[i].starts.count() == 0) open_cpu(i, start_);
     }
     host_.hostname = "synthetic";
     host_.version = "perfvigil test";
     host_.cpus_online = static_cast<std::uint32_t>(cpus_.size());
     host_.kernel_start = SyntheticCode::kKernelStart;
+    host_.kernel_end = SyntheticCode::kKernelStart + 0x10000;
+    host_.kernel_reference = "_text";
     host_.text_ranges = SyntheticCode::text_ranges();
     host_.monotonic_reference = start_;
     host_.wall_reference = WallTime(kWallStart);
@@ -62,8 +61,13 @@ void SyntheticStream::add_events() {
         if (!options_.call_chains) attr.sample_type &= ~std::uint64_t{collector::kSampleCallchain};
         return attr;
     };
-    if (options_.cycles) {
-        cycles_ = table_.add_event({"cycles", EventRole::kSampling, adapt(cycles_attr(options_.hertz))});
+    if (options_.cycles && options_.core_pmus.empty()) {
+        cycles_.push_back(table_.add_event({"cycles", EventRole::kSampling, adapt(cycles_attr(options_.hertz))}));
+    }
+    for (const auto& pmu : options_.core_pmus) {
+        collector::EventAttr attr = adapt(cycles_attr(options_.hertz));
+        attr.config |= pmu.type << 32U;
+        cycles_.push_back(table_.add_event({pmu.name + "/cycles/", EventRole::kSampling, attr}));
     }
     clock_ = table_.add_event({"cpu-clock", EventRole::kSampling, adapt(cpu_clock_attr(options_.hertz))});
     side_band_ = table_.add_event({"dummy:HG", EventRole::kSideBand, side_band_attr()});
@@ -74,7 +78,13 @@ void SyntheticStream::add_events() {
     next_id_ = 2;
 }
 
-Nanoseconds SyntheticStream::period() const { return Nanoseconds(static_cast<std::int64_t>(1'000'000'000 / hertz_)); }
+SyntheticStream::Rate SyntheticStream::rate_at(MonotonicTime time) const {
+    Rate rate{.generation = 0, .hertz = options_.hertz};
+    for (const auto& [after, hertz] : options_.retunes) {
+        if (start_ + after <= time) rate = {rate.generation + 1, hertz};
+    }
+    return rate;
+}
 
 Nanoseconds SyntheticStream::length_of(std::size_t slice) const {
     const auto stepped = options_.stepped.find(slice);
@@ -84,29 +94,59 @@ Nanoseconds SyntheticStream::length_of(std::size_t slice) const {
 // A new pair of instances on this CPU, opened now.
 void SyntheticStream::open_cpu(std::size_t number, MonotonicTime time) {
     Cpu& cpu = *cpus_[number];
+    cpu.rate = rate_at(time);
     const auto add = [&](collector::EventIndex event) {
         EventInstance instance;
         instance.event = event;
-        instance.generation = generation_;
+        instance.generation = cpu.rate.generation;
         instance.layout = RecordLayout::of(table_.event(event).attr);
+        instance.period_or_freq = cpu.rate.hertz;
         if (options_.readings) instance.cpu = CpuId{static_cast<std::uint32_t>(number)};
-        if (event == clock_) instance.nominal_period = period();
+        if (event == clock_) instance.nominal_period = cpu.period();
         const EventId id{next_id_++};
         table_.add_instance(id, instance);
         return id;
     };
     cpu.clock_id = add(clock_);
-    if (options_.cycles) cpu.cycles_id = add(cycles_);
-    cpu.online = true;
+    if (options_.cycles) cpu.cycles_id = add(cycles_[cpu.facts.pmu]);
+    cpu.recorded = true;
     cpu.opened = time;
     cpu.last_reading = time;
+    cpu.throttled_since.reset();
     cpu.lost = 0;
     cpu.lost_unsaid = 0;
+    cpu.lost_unsaid_time = {};
+    cpu.cycles_lost = 0;
     cpu.cycles = 0;
     cpu.sampled_until = 0;
     cpu.counted_until = 0;
     // Somewhere within the first period: CPUs do not tick together.
-    cpu.next_tick = time + Nanoseconds(static_cast<std::int64_t>(chance() * static_cast<double>(period().count())));
+    const double first = chance() * static_cast<double>(cpu.period().count());
+    cpu.next_tick = time + Nanoseconds(static_cast<std::int64_t>(first));
+}
+
+// The last reading of what the CPU has open.
+void SyntheticStream::close_cpu(std::size_t number, MonotonicTime time, std::vector<Recorded>& out) {
+    Cpu& cpu = *cpus_[number];
+    read_cpu(number, time, out);
+    if (cpu.throttled_since) cpu.truth.throttled_time += time - *std::exchange(cpu.throttled_since, std::nullopt);
+    closed_.push_back(cpu.clock_id);
+    if (options_.cycles) closed_.push_back(cpu.cycles_id);
+    cpu.recorded = false;
+}
+
+// Instances of another rate, which were enabled a second ago and have counted and lost since: that is discarded.
+void SyntheticStream::replace_events(std::size_t number, MonotonicTime time, std::vector<Recorded>& out) {
+    Cpu& cpu = *cpus_[number];
+    if (cpu.recorded) close_cpu(number, time, out);
+    open_cpu(number, time);
+    cpu.opened = time - std::chrono::seconds(1);
+    cpu.lost = 7;
+    cpu.cycles_lost = 5;
+    cpu.cycles = 1'234'567'890;
+    cpu.sampled_until = cpu.cycles;
+    cpu.counted_until = cpu.cycles;
+    read_cpu(number, time, out);
 }
 
 Result<void> SyntheticStream::pump(collector::RecordSink& sink) {
@@ -171,18 +211,18 @@ void SyntheticStream::deliver_slice(collector::RecordSink& sink, bool last) {
     for (auto& cpu : cpus_) cpu->truth = {.cpu = cpu->times.cpu};
     if (slice_ == 0) {
         deliver_start(sink);
-        for (std::size_t i = 0; i < cpus_.size(); ++i) read_cpu(i, start_, records);
+        for (std::size_t i = 0; i < cpus_.size(); ++i) {
+            if (cpus_[i]->recorded) read_cpu(i, start_, records);
+        }
     }
     const MonotonicTime end = now_ + length_of(slice_);
     for (std::size_t i = 0; i < cpus_.size(); ++i) make_cpu_slice(i, now_, end, records);
-    const bool retune = options_.retune && options_.retune->first == slice_ + 1 && !last;
+    const bool retune = options_.retunes.contains(end - start_) && !last;
     deliver_late(sink);
     std::ranges::stable_sort(records, {}, &Recorded::time);
     if (!last && !retune) hold_back(records);
     for (const auto& recorded : records) deliver(sink, recorded, false);
 
-    std::vector<std::pair<EventId, EventId>> old;
-    for (const auto& cpu : cpus_) old.emplace_back(cpu->clock_id, cpu->cycles_id);
     deliver_readings(sink, end, retune);
     auto& truths = truth_.emplace_back();
     for (const auto& cpu : cpus_) {
@@ -198,10 +238,8 @@ void SyntheticStream::deliver_slice(collector::RecordSink& sink, bool last) {
                        .last = last};
     if (options_.proc_stat && options_.readings) cut.cpu_times = proc_stat();
     sink.on_cut(cut);
-    for (const auto& [clock, cycles] : old) {
-        if (!retune) break;
-        table_.remove_instance(clock);
-        table_.remove_instance(cycles);
+    if (held_back_.empty()) {
+        for (const EventId id : std::exchange(closed_, {})) table_.remove_instance(id);
     }
     now_ = end;
     ++slice_;
@@ -211,10 +249,7 @@ void SyntheticStream::deliver_slice(collector::RecordSink& sink, bool last) {
 void SyntheticStream::hold_back(std::vector<Recorded>& records) {
     for (std::size_t held = 0, i = records.size(); held < options_.late_per_slice && i-- > 0;) {
         if (!records[i].is_clock_sample) continue;
-        SyntheticTruth& truth = cpus_[records[i].cpu]->truth;
-        --truth.samples;
-        truth.idle_samples -= records[i].idle ? 1 : 0;
-        truth.irq_in_idle_samples -= records[i].irq_in_idle ? 1 : 0;
+        move_sample(records[i], false);
         held_back_.push_back(std::move(records[i]));
         records.erase(records.begin() + static_cast<std::ptrdiff_t>(i));
         ++held;
@@ -223,35 +258,40 @@ void SyntheticStream::hold_back(std::vector<Recorded>& records) {
 
 void SyntheticStream::deliver_late(collector::RecordSink& sink) {
     for (const auto& recorded : held_back_) {
-        SyntheticTruth& truth = cpus_[recorded.cpu]->truth;
-        ++truth.samples;
-        truth.idle_samples += recorded.idle ? 1 : 0;
-        truth.irq_in_idle_samples += recorded.irq_in_idle ? 1 : 0;
+        move_sample(recorded, true);
         deliver(sink, recorded, true);
     }
     held_back_.clear();
 }
 
-// The counters, a moment after the cut's time; at a change of rate also the first reading of the new instances, which
-// were enabled a second before.
+// Into the truth of the slice that is being made, or out of it.
+void SyntheticStream::move_sample(const Recorded& recorded, bool in) {
+    SyntheticTruth& truth = cpus_[recorded.cpu]->truth;
+    Nanoseconds& weight = recorded.idle          ? truth.weights.idle
+                          : recorded.irq_in_idle ? truth.weights.irq_in_idle
+                                                 : truth.weights.busy;
+    const std::uint64_t one = in ? 1 : ~std::uint64_t{0};
+    truth.samples += one;
+    truth.idle_samples += recorded.idle ? one : 0;
+    truth.irq_in_idle_samples += recorded.irq_in_idle ? one : 0;
+    weight += in ? recorded.period : -recorded.period;
+}
+
+// The counters, a moment after the cut's time; at a change of rate also the first reading of the new instances.
 void SyntheticStream::deliver_readings(collector::RecordSink& sink, MonotonicTime end, bool retune) {
     std::vector<Recorded> records;
     MonotonicTime reading = end;
     for (std::size_t i = 0; i < cpus_.size(); ++i) {
+        if (!cpus_[i]->recorded) continue;
         reading += kReadingPause;
-        if (cpus_[i]->online) read_cpu(i, reading, records);
-    }
-    if (retune) {
-        hertz_ = options_.retune->second;
-        ++generation_;
-        for (std::size_t i = 0; i < cpus_.size(); ++i) {
-            if (!cpus_[i]->online) continue;
-            reading += kReadingPause;
-            open_cpu(i, end - std::chrono::seconds(1));
-            cpus_[i]->next_tick += std::chrono::seconds(1);
-            cpus_[i]->last_reading = reading;
+        if (!retune) {
             read_cpu(i, reading, records);
+            continue;
         }
+        const Nanoseconds since_cut = reading - end;
+        replace_events(i, reading, records);
+        // Its samples begin at the cut, a moment before its reading.
+        cpus_[i]->next_tick -= since_cut;
     }
     for (const auto& recorded : records) deliver(sink, recorded, false);
 }
@@ -267,7 +307,7 @@ void SyntheticStream::deliver(collector::RecordSink& sink, const Recorded& recor
 std::vector<CpuTimes> SyntheticStream::proc_stat() const {
     std::vector<CpuTimes> rows;
     for (const auto& cpu : cpus_) {
-        if (!cpu->online) continue;
+        if (!cpu->present) continue;
         CpuTimes row = cpu->times;
         if (options_.proc_stat_in_ticks) {
             for (auto* value : {&row.user, &row.system, &row.idle, &row.iowait, &row.irq, &row.softirq, &row.steal}) {

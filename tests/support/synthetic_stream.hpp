@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A recording that never happened, of which everything is known: CPUs with given loads, idle that is or is not
-// sampled, steal, loss, throttling, CPUs that go and come back, changes of rate, late records. It has the shape of a
+// sampled, steal, loss, throttling, events that begin late, CPUs that go and come back, changes of rate at a cut or
+// between two, core types with PMUs of their own, late records. It has the shape of a
 // RecordingSession's stream (or of a foreign capture's), so whatever consumes those can be tested against the truth.
 //
 //   time is cut into short stretches of one state each, chosen at random by the CPU's shares;
@@ -35,6 +36,18 @@ struct SyntheticCpu {
     double lost_time_share = 1;  // losses happen in the first part of each slice of this share
     double throttled = 0;        // share of each slice that is one throttled stretch
     std::optional<std::pair<Nanoseconds, Nanoseconds>> offline{};  // from, to; after the start
+    Nanoseconds
+        starts{};  // its events begin so long after the start; it runs, and the kernel counts it, from the start
+    Nanoseconds noticed{};                        // its events begin so long after it came back
+    std::size_t pmu = 0;                          // into SyntheticOptions::core_pmus
+    std::uint64_t cycles_per_microsecond = 3000;  // while a task runs; a halted CPU counts none
+    bool polls = false;                           // idle counts cycles too
+};
+
+// One core type's PMU, and the number it has in an extended hardware event.
+struct SyntheticPmu {
+    std::string name;
+    std::uint64_t type = 0;
 };
 
 struct SyntheticOptions {
@@ -58,8 +71,9 @@ struct SyntheticOptions {
     // Slices that are cut early after a step of the wall clock, or a suspend: after so long, and wall time then jumps.
     std::map<std::size_t, Nanoseconds> stepped{};
     Nanoseconds step = std::chrono::hours(3);
-    // From this slice on another rate: make-before-break, as RecordingSession does it.
-    std::optional<std::pair<std::size_t, std::uint64_t>> retune{};
+    // Other rates from so long after the start on: make-before-break, at a cut where that falls on one.
+    std::map<Nanoseconds, std::uint64_t> retunes{};
+    std::vector<SyntheticPmu> core_pmus{};  // empty: all cores are alike, and "cycles" is one event
 };
 
 // What really happened on one CPU in one slice.
@@ -79,9 +93,27 @@ struct SyntheticTruth {
     std::uint64_t throttled = 0;
     std::uint64_t idle_unsampled = 0;
     std::uint64_t stolen_ticks = 0;
+    std::uint64_t lost_said = 0;  // by LOST records in the ring
+    double ticks_due = 0;
+    // The same ticks by the periods of their generations.
+    struct Weights {
+        Nanoseconds busy{};
+        Nanoseconds idle{};
+        Nanoseconds irq_in_idle{};
+        Nanoseconds lost{};
+        Nanoseconds lost_said{};
+        Nanoseconds removed{};
+        Nanoseconds idle_unsampled{};
+        Nanoseconds stolen{};
+    } weights{};
+    Nanoseconds longest_period{};
     Nanoseconds throttled_time{};
     std::uint64_t cycles = 0;          // counted
     std::uint64_t cycles_sampled = 0;  // Σ periods delivered
+    std::uint64_t cycles_lost = 0;     // samples
+
+    // More of the same CPU.
+    SyntheticTruth& operator+=(const SyntheticTruth& more);
 };
 
 // The kernel and the program of every synthetic recording.
@@ -132,27 +164,37 @@ private:
     struct Cpu;
 
     void add_events();
+    // The rate and its number as of then.
+    struct Rate {
+        std::uint32_t generation = 0;
+        std::uint64_t hertz = 0;
+    };
+    [[nodiscard]] Rate rate_at(MonotonicTime time) const;
     void open_cpu(std::size_t cpu, MonotonicTime time);
+    void close_cpu(std::size_t cpu, MonotonicTime time, std::vector<Recorded>& out);
+    void replace_events(std::size_t cpu, MonotonicTime time, std::vector<Recorded>& out);
     void deliver_start(collector::RecordSink& sink);
     void deliver_slice(collector::RecordSink& sink, bool last);
     void make_cpu_slice(std::size_t cpu, MonotonicTime from, MonotonicTime to, std::vector<Recorded>& out);
     // The CPU stays in its state for this long.
     static void spend(Cpu& cpu, Nanoseconds time);
     void next_state(Cpu& cpu, MonotonicTime time);
-    [[nodiscard]] bool online_at(std::size_t cpu, MonotonicTime time, MonotonicTime& until, std::vector<Recorded>& out);
+    void apply_changes(std::size_t cpu, MonotonicTime time, MonotonicTime slice_end, std::vector<Recorded>& out);
+    [[nodiscard]] MonotonicTime next_change(const Cpu& cpu, MonotonicTime time, MonotonicTime slice_end) const;
+    [[nodiscard]] std::pair<MonotonicTime, MonotonicTime> throttled_stretch(const Cpu& cpu,
+                                                                            MonotonicTime slice_end) const;
     void tick(std::size_t cpu, MonotonicTime time, MonotonicTime slice_end, std::vector<Recorded>& out);
-    [[nodiscard]] bool throttled_at(std::size_t cpu, MonotonicTime time, MonotonicTime slice_end,
-                                    std::vector<Recorded>& out);
+    void lose(Cpu& cpu) const;
     void throttle(std::size_t cpu, MonotonicTime time, bool throttled, std::vector<Recorded>& out);
     void write_samples(std::size_t cpu, MonotonicTime time, std::vector<Recorded>& out);
     void hold_back(std::vector<Recorded>& records);
     void deliver_late(collector::RecordSink& sink);
     void deliver_readings(collector::RecordSink& sink, MonotonicTime end, bool retune);
+    void move_sample(const Recorded& recorded, bool in);
     void read_cpu(std::size_t cpu, MonotonicTime time, std::vector<Recorded>& out);
     void deliver(collector::RecordSink& sink, const Recorded& recorded, bool late);
     [[nodiscard]] std::vector<collector::CpuTimes> proc_stat() const;
     [[nodiscard]] SampleFields sample_of(std::size_t cpu, MonotonicTime time);
-    [[nodiscard]] Nanoseconds period() const;
     [[nodiscard]] Nanoseconds length_of(std::size_t slice) const;
     [[nodiscard]] double chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
@@ -166,11 +208,10 @@ private:
     MonotonicTime start_{};
     MonotonicTime now_{};
     std::size_t slice_ = 0;
-    Nanoseconds wall_ahead_{};  // by the steps so far
-    std::uint32_t generation_ = 0;
-    std::uint64_t hertz_ = 0;
+    Nanoseconds wall_ahead_{};     // by the steps so far
+    std::vector<EventId> closed_;  // instances that leave the table after the next cut
     collector::EventIndex clock_{};
-    collector::EventIndex cycles_{};
+    std::vector<collector::EventIndex> cycles_;  // by PMU
     collector::EventIndex side_band_{};
     std::uint64_t next_id_ = 1;
 };

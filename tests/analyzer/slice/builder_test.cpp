@@ -129,8 +129,8 @@ TEST_F(SliceBuilderTest, AStretchEndsAtItsReading) {
     sample(seconds(2));
     sample(seconds(5));
     read(seconds(6) + milliseconds(2), kClockOnCpu0, seconds(5) + milliseconds(2));
-    sample(seconds(6) + milliseconds(3));  // before the cut is made, but after the reading
     cut(seconds(6));
+    sample(seconds(6) + milliseconds(1));
     sample(seconds(7));
     read(seconds(11), kClockOnCpu0, seconds(10));
     cut(seconds(11), true);
@@ -148,17 +148,64 @@ TEST_F(SliceBuilderTest, AStretchEndsAtItsReading) {
     EXPECT_TRUE(slice(1).last);
 }
 
-TEST_F(SliceBuilderTest, TheLastCutLeavesNothingBehind) {
+// A generation that ends within a slice: its last READ is no cut, and what its successor counts is of the same slice.
+TEST_F(SliceBuilderTest, AGenerationMayChangeWithinASlice) {
     read(seconds(1), kClockOnCpu0, seconds(0));
+    read(seconds(1), kCyclesOnCpu0, seconds(0));
     sample(seconds(2));
-    read(seconds(6), kClockOnCpu0, seconds(5));
-    sample(seconds(6) + milliseconds(1));
+    sample(seconds(2), kCyclesOnCpu0, 700);
+    read(seconds(4), kClockOnCpu0, seconds(3), 0, 5);
+    read(seconds(4), kCyclesOnCpu0, seconds(3), 1000);
+    constexpr EventId kFaster{11};
+    constexpr EventId kFasterCycles{21};
+    add_instance(kFaster, 1, 1, milliseconds(1));
+    add_instance(kFasterCycles, 0, 1, {});
+    read(seconds(4), kFaster, seconds(1), 0, 40);
+    read(seconds(4), kFasterCycles, seconds(1), 5000);
+    sample(seconds(5), kFaster);
+    sample(seconds(5), kFasterCycles, 50);
+    read(seconds(6), kFaster, seconds(3), 0, 42);
+    read(seconds(6), kFasterCycles, seconds(3), 5600);
     cut(seconds(6), true);
     ASSERT_EQ(sink().slices.size(), 1U);
-    EXPECT_EQ(slice(0).totals.at(1).samples, 2U);
     EXPECT_EQ(cpu0(0).samples, 2U);
-    ASSERT_EQ(slice(0).entries.size(), 1U);
-    EXPECT_EQ(slice(0).entries[0].samples, 2U);
+    EXPECT_EQ(cpu0(0).enabled, seconds(5));
+    EXPECT_DOUBLE_EQ(cpu0(0).ticks_due, 3e9 / 10101010 + 2000);
+    EXPECT_EQ(cpu0(0).mode_time[index_of(Mode::kUser)], kPeriod + milliseconds(1));
+    EXPECT_EQ(cpu0(0).lost, 7U);
+    EXPECT_EQ(cpu0(0).lost_time, 5 * kPeriod + milliseconds(2));
+    EXPECT_EQ(cpu0(0).cycles_counted, 1600U);
+    EXPECT_EQ(cpu0(0).cycles_sampled, 750U);
+}
+
+// A CPU that returns after the events have been replaced once: its stretch is the open slice's, of every event.
+TEST_F(SliceBuilderTest, ACpuReturnsInALaterGeneration) {
+    constexpr EventId kClock{11};
+    constexpr EventId kCycles{21};
+    constexpr EventId kClockAgain{12};
+    constexpr EventId kCyclesAgain{22};
+    for (const auto id : {kClock, kClockAgain}) add_instance(id, 1, 1, kPeriod);
+    for (const auto id : {kCycles, kCyclesAgain}) add_instance(id, 0, 1, {});
+    read(seconds(1), kClockOnCpu0, seconds(0));
+    read(seconds(1), kCyclesOnCpu0, seconds(0));
+    read(seconds(6), kClockOnCpu0, seconds(5));
+    read(seconds(6), kCyclesOnCpu0, seconds(5), 10);
+    read(seconds(6), kClock, seconds(1));
+    read(seconds(6), kCycles, seconds(1), 20);
+    cut(seconds(6));
+    read(seconds(7), kClock, seconds(2));  // it leaves …
+    read(seconds(7), kCycles, seconds(2), 120);
+    read(seconds(9), kClockAgain, seconds(0));  // … and returns
+    read(seconds(9), kCyclesAgain, seconds(0));
+    sample(seconds(10), kClockAgain);
+    sample(seconds(10), kCyclesAgain, 300);
+    read(seconds(11), kClockAgain, seconds(2));
+    read(seconds(11), kCyclesAgain, seconds(2), 400);
+    cut(seconds(11));
+    EXPECT_EQ(cpu0(1).enabled, seconds(3));
+    EXPECT_EQ(cpu0(1).samples, 1U);
+    EXPECT_EQ(cpu0(1).cycles_counted, 500U);
+    EXPECT_EQ(cpu0(1).cycles_sampled, 300U);
 }
 
 TEST_F(SliceBuilderTest, AClockSampleWeighsItsGenerationsPeriod) {
@@ -242,6 +289,66 @@ TEST_F(SliceBuilderTest, ThrottledTimeGoesOnAcrossCuts) {
     EXPECT_EQ(cpu0(1).throttled, seconds(1));
     EXPECT_EQ(slice(0).totals.at(1).throttles, 2U);
     EXPECT_EQ(slice(1).totals.at(0).throttles, 1U);
+}
+
+// What throttles a clock ends with its generation and with its CPU's absence, for its UNTHROTTLE is never written then.
+TEST_F(SliceBuilderTest, ThrottlingEndsWithItsInstance) {
+    constexpr EventId kNew{11};
+    constexpr EventId kAgain{12};
+    read(seconds(1), kClockOnCpu0, seconds(0));
+    throttle(seconds(5), true);
+    read(seconds(6), kClockOnCpu0, seconds(5));
+    add_instance(kNew, 1, 1, kPeriod);
+    read(seconds(6), kNew, seconds(1));
+    cut(seconds(6));
+    throttle(seconds(10), true, kNew);
+    read(seconds(11), kNew, seconds(6));
+    cut(seconds(11));
+    read(seconds(13), kNew, seconds(8));  // it leaves, throttled …
+    add_instance(kAgain, 1, 1, kPeriod);
+    read(seconds(15), kAgain, seconds(0));  // … and returns
+    read(seconds(16), kAgain, seconds(1));
+    cut(seconds(16));
+    read(seconds(21), kAgain, seconds(6));
+    cut(seconds(21), true);
+    EXPECT_EQ(cpu0(0).throttled, seconds(1));
+    EXPECT_EQ(cpu0(1).throttled, seconds(1));
+    EXPECT_EQ(cpu0(2).throttled, seconds(2));
+    EXPECT_EQ(cpu0(3).throttled, seconds(0));
+}
+
+// The record that ends it may be lost; a clock that ticks is not throttled. The sample that made it so is no such tick.
+TEST_F(SliceBuilderTest, ATickEndsThrottlingWhoseRecordWasLost) {
+    read(seconds(1), kClockOnCpu0, seconds(0));
+    throttle(seconds(2), true);
+    sample(seconds(2) + std::chrono::microseconds(1));
+    sample(seconds(4) + kPeriod);
+    read(seconds(6), kClockOnCpu0, seconds(5));
+    cut(seconds(6));
+    read(seconds(11), kClockOnCpu0, seconds(10));
+    cut(seconds(11), true);
+    EXPECT_EQ(cpu0(0).throttled, seconds(2));
+    EXPECT_EQ(cpu0(1).throttled, seconds(0));
+}
+
+// A CPU whose events began late has its part of what the kernel says of the whole slice.
+TEST_F(SliceBuilderTest, ProcStatOfASliceIsSharedWithItsUnrecordedPart) {
+    const auto times = [](std::uint64_t user, std::uint64_t idle) {
+        return std::vector{collector::CpuTimes{.cpu = CpuId{0}, .user = user, .idle = idle},
+                           collector::CpuTimes{.cpu = CpuId{1}, .user = 0, .idle = 1'000'000'000}};
+    };
+    sink().builder.set_baseline_times(times(0, 0));
+    cpu = CpuId{1};
+    constexpr EventId kOther{12};
+    add_instance(kOther, 1, 0, kPeriod, CpuId{1});
+    read(seconds(1), kOther, seconds(0));
+    cpu = CpuId{0};
+    read(seconds(5), kClockOnCpu0, seconds(0));
+    read(seconds(6), kClockOnCpu0, seconds(1));
+    read(seconds(6), kOther, seconds(5));
+    cut(seconds(6), true, times(1'000'000'000, 4'000'000'000));
+    EXPECT_EQ(cpu0(0).times.user, 200'000'000U);
+    EXPECT_EQ(cpu0(0).times.idle, 800'000'000U);
 }
 
 TEST_F(SliceBuilderTest, ProcStatDifferencesBelongToTheSlice) {

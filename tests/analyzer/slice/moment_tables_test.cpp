@@ -101,7 +101,7 @@ TEST(FineMoments, AFinerTimelineChangesNothingElse) {
         test::SyntheticOptions options{.slices = 6};
         options.readings = readings;
         options.late_per_slice = 5;
-        if (readings) options.retune = std::pair<std::size_t, std::uint64_t>{3, 199};
+        if (readings) options.retunes = {{3 * options.slice, 199}};
         const Profile coarse = analyzed(options, {});
         const Profile fine = analyzed(options, milliseconds(100));
         EXPECT_EQ(fine.events, coarse.events);

@@ -171,32 +171,5 @@ TEST_F(SliceTablesTest, AtTheLimitActorsBecomeOne) {
     EXPECT_EQ(samples, 4999U);
 }
 
-// --- merging
-
-TEST_F(SliceTablesTest, MergeAddsEverything) {
-    begin();
-    SliceTables other(numbers, 1U << 20);
-    other.start(std::make_unique<Slice>());
-    tables->count(chain({1, 2}), worker(), EventIndex{0}, false, 1, 10);
-    other.count(chain({1, 2}), other.actor(Pid{7}, {7}, false, "worker", "/system.slice/w.service"), EventIndex{0},
-                false, 2, 20);
-    other.count(chain({9}, kStackTruncated), other.actor(Pid{8}, {8}, true, "kworker", ""), EventIndex{1}, true, 3, 30);
-    other.slice().late_records = 4;
-    other.slice().cut_frames = 5;
-    other.slice().idle_by_task = true;
-    tables->merge(other.slice());
-    const Slice& slice = tables->slice();
-    ASSERT_EQ(slice.entries.size(), 2U);
-    EXPECT_EQ(slice.entries[0].samples, 3U);
-    EXPECT_EQ(slice.entries[0].weight, 30U);
-    EXPECT_EQ(slice.entries[1].samples, 3U);
-    EXPECT_TRUE(slice.entries[1].idle);
-    EXPECT_EQ(slice.stacks[slice.entries[1].stack].flags, kStackTruncated);
-    EXPECT_TRUE(slice.actors[slice.entries[1].actor].kernel_thread);
-    EXPECT_EQ(slice.late_records, 4U);
-    EXPECT_EQ(slice.cut_frames, 5U);
-    EXPECT_TRUE(slice.idle_by_task);
-}
-
 }  // namespace
 }  // namespace perfvigil::analyzer
