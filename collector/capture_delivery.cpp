@@ -13,7 +13,6 @@ namespace {
 constexpr Nanoseconds kForeignSlice = std::chrono::seconds(5);
 // A longer silence in a foreign capture is one long slice, so that a damaged time cannot ask for millions of cuts.
 constexpr int kMaxEmptySlices = 12;
-constexpr std::string_view kKernelName = "[kernel.kallsyms]";
 constexpr std::size_t kMaxModules = 4096;
 
 // Written by our writer from READ records, which the sink gets already.
@@ -83,13 +82,13 @@ void CaptureDelivery::deliver_read_sample(const OrderedRecord& ordered, const Sa
 
 void CaptureDelivery::note_kernel(const MmapRecord& mmap) {
     if ((mmap.misc & kMiscCpumodeMask) != kMiscKernel) return;
-    if (!mmap.path.starts_with(kKernelName)) return note_module(mmap);
+    if (!mmap.path.starts_with(kKernelMapping)) return note_module(mmap);
     if (host_.kernel_build_id.empty()) host_.kernel_build_id = mmap.build_id;
     if (host_.kernel_start != 0) return;
     // The offset is the address of the reference symbol, whose name follows the kernel's.
     host_.kernel_start = mmap.page_offset != 0 ? mmap.page_offset : mmap.start;
     host_.kernel_end = mmap.start + mmap.length;
-    host_.kernel_reference = mmap.path.substr(kKernelName.size());
+    host_.kernel_reference = mmap.path.substr(kKernelMapping.size());
 }
 
 // Captures of ours list their modules themselves.

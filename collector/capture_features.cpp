@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint16_t kMiscBuildIdSize = 1U << 15;
 constexpr std::size_t kBuildIdField = 24;
-constexpr std::string_view kKernelName = "[kernel.kallsyms]";
 
 std::string_view view_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
@@ -170,7 +169,7 @@ void decode_feature(unsigned bit, Bytes section, Endian endian, CaptureFeatures&
         warnings.push_back(fmt::format("header feature {} ends within its content", bit));
     if (bit != kFeatureBuildId) return;
     for (const auto& entry : features.build_ids) {
-        if (entry.path.starts_with(kKernelName)) features.host.kernel_build_id = entry.build_id;
+        if (entry.path.starts_with(kKernelMapping)) features.host.kernel_build_id = entry.build_id;
     }
 }
 

@@ -19,6 +19,9 @@
 
 namespace perfvigil::collector {
 
+// How perf names the kernel's mapping; what follows is the symbol that it was relocated by.
+inline constexpr std::string_view kKernelMapping = "[kernel.kallsyms]";
+
 struct CaptureBuildId {
     BuildId build_id;
     Pid pid{};  // -1: kernel or any

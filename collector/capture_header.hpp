@@ -53,7 +53,7 @@ enum HeaderFeature : unsigned {
     kFeatureClockData = 29,
     // simpleperf
     kFeatureMetaInfo = 129,
-    // ours: docs/host-facts.proto
+    // docs/host-facts.proto, in captures of perfvigil before it had trailers (file_trailer.hpp)
     kFeatureHostFacts = 200,
 };
 

@@ -15,6 +15,7 @@
 #include <fmt/core.h>
 
 #include "base/text.hpp"
+#include "collector/file_trailer.hpp"
 
 namespace perfvigil::collector {
 namespace {
@@ -181,6 +182,7 @@ void CaptureSource::read_features(Bytes file) {
     if (header.data.size != 0) {
         for (const auto& [bit, section] : read_feature_table(file, header, warnings))
             decode_feature(bit, file.subspan(section.offset, section.size), header.endian, features, warnings);
+        if (!features.facts) read_facts_at_end(file);
     }
     facts_whole = features.facts.has_value();
     if (facts_whole) return;
@@ -190,6 +192,23 @@ void CaptureSource::read_features(Bytes file) {
             features.facts = std::move(*facts);
         else
             warnings.push_back(fmt::format("at {:#x}: {}", kHeadFactsOffset, facts.error().message));
+    }
+}
+
+// Evidence of a bundle may lie behind them.
+void CaptureSource::read_facts_at_end(Bytes file) {
+    for (auto part = part_at_end(file); part; part = part_at_end(file)) {
+        const auto trailer = read_trailer(file, file.size());
+        if (!trailer) return warnings.push_back(trailer.error().message);
+        if (*part != FilePart::kHostFacts) {
+            file = file.first(trailer->offset);
+            continue;
+        }
+        const auto part_bytes = checked_part(file.subspan(trailer->offset, trailer->size), *trailer);
+        auto facts = part_bytes ? decode_capture_facts(*part_bytes) : fail(part_bytes.error());
+        if (!facts) return warnings.push_back(std::move(facts.error().message));
+        features.facts = std::move(*facts);
+        return;
     }
 }
 

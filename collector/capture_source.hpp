@@ -40,6 +40,7 @@ private:
     [[nodiscard]] static Result<CaptureSource> open_folder(const std::string& path);
     [[nodiscard]] Result<void> read_frame(Bytes file);
     void read_features(Bytes file);
+    void read_facts_at_end(Bytes file);
     void check_sections(Bytes file);
 
     Bytes main_;

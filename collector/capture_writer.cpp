@@ -8,10 +8,9 @@
 #include <utility>
 
 #include "base/text.hpp"
-#include "collector/capture_facts.hpp"
-#include "collector/capture_features.hpp"
 #include "collector/capture_head.hpp"
 #include "collector/capture_header.hpp"
+#include "collector/capture_tail.hpp"
 #include "collector/record_append.hpp"
 #include "collector/state_on_first_use.hpp"
 #include "collector/zstd_stream.hpp"
@@ -23,7 +22,6 @@ namespace {
 constexpr std::size_t kBlockSize = 63U << 10;
 constexpr std::size_t kMaxRecordSize = 65535;
 constexpr std::uint32_t kFirstUserSpaceRecord = 64;
-constexpr std::string_view kKernelName = "[kernel.kallsyms]";
 
 // Layout and id for records of our own making: the event that would have sent them.
 struct Stamp {
@@ -90,8 +88,6 @@ private:
     void close_block();
     void compress(Bytes part);
     void write_lost_samples();
-    [[nodiscard]] std::vector<CaptureBuildId> build_id_table() const;
-    [[nodiscard]] std::map<unsigned, std::vector<std::byte>> features();
 
     std::optional<ZstdCompressor> compressor;
     std::optional<Error> failure;  // of compression or of the stream; said at the next flush
@@ -128,7 +124,7 @@ Result<void> CaptureWriter::State::start() {
 void CaptureWriter::State::write_kernel() {
     const HostFacts& host = head.host();
     if (host.kernel_start != 0 && host.kernel_end > host.kernel_start) {
-        const std::string path = std::string(kKernelName) + host.kernel_reference;
+        const std::string path = std::string(kKernelMapping) + host.kernel_reference;
         write_kernel_mmap({.start = host.kernel_start,
                            .length = host.kernel_end - host.kernel_start,
                            .page_offset = host.kernel_start,
@@ -303,50 +299,6 @@ void CaptureWriter::State::write_lost_samples() {
     }
 }
 
-std::vector<CaptureBuildId> CaptureWriter::State::build_id_table() const {
-    std::vector<CaptureBuildId> table;
-    const HostFacts& host = head.host();
-    if (!host.kernel_build_id.empty())
-        table.push_back({host.kernel_build_id, Pid{-1}, kMiscKernel, std::string(kKernelName)});
-    for (const KernelModule& module : host.modules) {
-        if (!module.build_id.empty()) table.push_back({module.build_id, Pid{-1}, kMiscKernel, module.path});
-    }
-    for (const auto& [path, id] : build_ids) table.push_back({id, Pid{-1}, kMiscUser, path});
-    return table;
-}
-
-std::map<unsigned, std::vector<std::byte>> CaptureWriter::State::features() {
-    const HostFacts& host = head.host();
-    std::map<unsigned, std::vector<std::byte>> all;
-    const auto add_text = [&](HeaderFeature bit, std::string_view text) {
-        if (!text.empty()) all[bit] = encode_text_feature(text);
-    };
-    all[kFeatureBuildId] = encode_build_ids_feature(build_id_table());
-    add_text(kFeatureHostname, host.hostname);
-    add_text(kFeatureOsRelease, host.os_release);
-    add_text(kFeatureVersion, host.version);
-    add_text(kFeatureArch, host.architecture);
-    all[kFeatureCpuCount] = encode_numbers32_feature({host.cpus_present, host.cpus_online});
-    add_text(kFeatureCpuDescription, host.cpu_description);
-    add_text(kFeatureCpuid, host.cpuid);
-    all[kFeatureTotalMemory] = encode_numbers64_feature({host.total_memory_kib});
-    if (!host.command_line.empty()) all[kFeatureCommandLine] = encode_command_line_feature(host.command_line);
-    all[kFeatureEventDescription] = encode_events_feature(head.descriptions());
-    if (samples > 0) all[kFeatureSampleTime] = encode_numbers64_feature({to_ns(first_sample), to_ns(last_sample)});
-    all[kFeatureClockid] = encode_numbers64_feature({1});  // resolution, ns
-    all[kFeatureClockData] = encode_clock_data_feature(host.monotonic_reference, host.wall_reference);
-    if (compressor) {
-        constexpr std::uint32_t kVersion = 1;
-        constexpr std::uint32_t kZstd = 1;
-        const auto level = static_cast<std::uint32_t>(options.compression_level);
-        const auto ratio =
-            static_cast<std::uint32_t>(bytes_out == 0 ? 1 : std::max<std::uint64_t>(1, bytes_in / bytes_out));
-        all[kFeatureCompressed] = encode_numbers32_feature({kVersion, kZstd, level, ratio, kBlockSize});
-    }
-    all[kFeatureHostFacts] = encode_capture_facts(head.facts(cuts));
-    return all;
-}
-
 Result<void> CaptureWriter::State::finish() {
     write_lost_samples();
     close_block();
@@ -354,19 +306,13 @@ Result<void> CaptureWriter::State::finish() {
     const std::uint64_t data_end = handed_over + ready.size();
     CaptureHeader header;
     header.data.size = data_end - head.data_offset();
-
-    const auto sections = features();
+    CaptureSummary summary{.build_ids = std::move(build_ids)};
+    if (samples > 0) summary.sample_times = {first_sample, last_sample};
+    if (compressor) summary.compression = {options.compression_level, bytes_in, bytes_out, kBlockSize};
     std::vector<std::byte> tail;
-    ByteWriter to(tail);
-    std::uint64_t at = data_end + sections.size() * kFeatureTableEntrySize;
-    for (const auto& [bit, content] : sections) {
-        header.features.set(bit);
-        to.u64(at);
-        to.u64(content.size());
-        at += content.size();
-    }
-    for (const auto& [bit, content] : sections) to.bytes(content);
+    append_features(head, summary, data_end, header, tail);
     auto whole_head = head.final(header, data_end, tail);
+    append_facts(head.facts(cuts), data_end, tail);
     ready.insert(ready.end(), tail.begin(), tail.end());
     head_changed = false;
     if (auto flushed = flush(); !flushed) return flushed;

@@ -13,15 +13,16 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/bundle/bundle_file.hpp"
 #include "analyzer/bundle/evidence_codec.hpp"
 #include "base/text.hpp"
 #include "collector/capture_header.hpp"
+#include "collector/file_trailer.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
 
 using collector::CaptureReader;
+using collector::FileTrailer;
 
 constexpr std::size_t kMostStreamed = std::size_t{8} << 30;  // a whole file that comes through a pipe is held
 constexpr std::uint64_t kMostEvidence = std::uint64_t{1} << 30;
@@ -38,10 +39,8 @@ Result<std::vector<std::byte>> bytes_at(int fd, std::uint64_t offset, std::uint6
     return bytes;
 }
 
-void add_evidence(OpenedCapture& opened, const BundleParts& parts, Bytes bytes) {
-    auto decoded = evidence_hash(bytes) == parts.evidence_hash
-                       ? decode_evidence(bytes)
-                       : fail(ErrorCode::kInvalid, "the evidence is not what was written: its hash differs");
+void add_evidence(OpenedCapture& opened, const Result<Bytes>& bytes) {
+    auto decoded = bytes ? decode_evidence(*bytes) : fail(bytes.error());
     if (decoded) {
         opened.evidence = std::make_shared<const Evidence>(std::move(*decoded));
         return;
@@ -53,36 +52,37 @@ void add_evidence(OpenedCapture& opened, const BundleParts& parts, Bytes bytes) 
 // What the file's end says; the capture alone where that is nothing.
 struct Ends {
     std::uint64_t capture_size = 0;
-    std::optional<BundleParts> parts;
+    std::optional<FileTrailer> evidence;
     std::vector<std::string> warnings;
 };
 Ends ends_of(Bytes end, std::uint64_t size) {
-    Ends ends{.capture_size = size, .parts = {}, .warnings = {}};
-    auto parts = decode_bundle_trailer(end, size);
-    if (!parts) {
+    Ends ends{.capture_size = size, .evidence = {}, .warnings = {}};
+    if (collector::part_at_end(end) != collector::FilePart::kEvidence) return ends;
+    const auto trailer = collector::read_trailer(end, size);
+    if (!trailer) {
         ends.warnings.push_back(fmt::format(
-            "This looks like a bundle, but {}: names are those that this host can give.", parts.error().message));
-    } else if (*parts) {
-        ends.parts = **parts;
-        ends.capture_size = ends.parts->capture_size;
+            "This looks like a bundle, but {}: names are those that this host can give.", trailer.error().message));
+    } else {
+        ends.evidence = *trailer;
+        ends.capture_size = trailer->offset;
     }
     return ends;
 }
 
 Result<OpenedCapture> open_regular(const std::string& path, const UniqueFd& fd, std::uint64_t size) {
-    const std::uint64_t trailer = std::min<std::uint64_t>(size, kBundleTrailerSize);
+    const std::uint64_t trailer = std::min<std::uint64_t>(size, collector::kTrailerSize);
     const auto end = bytes_at(fd.get(), size - trailer, trailer);
     if (!end) return fail(end.error().at(path));
     auto ends = ends_of(*end, size);
     OpenedCapture opened;
     opened.warnings = std::move(ends.warnings);
-    if (ends.parts) {
-        if (ends.parts->evidence_size > kMostEvidence) {
+    if (ends.evidence) {
+        if (ends.evidence->size > kMostEvidence) {
             opened.warnings.emplace_back("This is a bundle, but its evidence is over its limit of 1 GiB.");
         } else {
-            const auto evidence = bytes_at(fd.get(), ends.capture_size, ends.parts->evidence_size);
+            const auto evidence = bytes_at(fd.get(), ends.evidence->offset, ends.evidence->size);
             if (!evidence) return fail(evidence.error().at(path));
-            add_evidence(opened, *ends.parts, *evidence);
+            add_evidence(opened, collector::checked_part(*evidence, *ends.evidence));
         }
     }
     auto reader = CaptureReader::open(path, ends.capture_size);
@@ -118,8 +118,9 @@ Result<OpenedCapture> open_capture(std::vector<std::byte> bytes, std::string nam
     auto ends = ends_of(bytes, bytes.size());
     OpenedCapture opened;
     opened.warnings = std::move(ends.warnings);
-    if (ends.parts) {
-        add_evidence(opened, *ends.parts, Bytes(bytes).subspan(ends.capture_size, ends.parts->evidence_size));
+    if (ends.evidence) {
+        const Bytes evidence = Bytes(bytes).subspan(ends.evidence->offset, ends.evidence->size);
+        add_evidence(opened, collector::checked_part(evidence, *ends.evidence));
         bytes.resize(ends.capture_size);
     }
     opened.capture_size = ends.capture_size;

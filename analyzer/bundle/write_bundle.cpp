@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include "analyzer/bundle/bundle_file.hpp"
 #include "analyzer/bundle/evidence_codec.hpp"
 #include "analyzer/bundle/evidence_names.hpp"
 #include "analyzer/bundle/evidence_recorder.hpp"
@@ -25,6 +24,7 @@
 #include "analyzer/input/gzip_source.hpp"
 #include "analyzer/input/recognize.hpp"
 #include "base/fd.hpp"
+#include "collector/file_trailer.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -191,9 +191,7 @@ Result<BundleSummary> write_bundle(const std::string& capture, const std::string
     auto bytes = encode_evidence(*evidence);
     summary.capture_bytes = capture_size;
     summary.evidence_bytes = bytes.size();
-    const auto trailer = encode_bundle_trailer(
-        {.capture_size = capture_size, .evidence_size = bytes.size(), .evidence_hash = evidence_hash(bytes)});
-    bytes.insert(bytes.end(), trailer.begin(), trailer.end());
+    collector::append_trailer(collector::FilePart::kEvidence, capture_size, bytes, bytes);
     if (auto written = write_all(draft->fd(), bytes); !written) return fail(std::move(written.error()).at(output));
     if (auto published = draft->publish(); !published) return fail(std::move(published.error()));
     return summary;

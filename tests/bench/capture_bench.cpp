@@ -19,6 +19,7 @@
 #include "collector/capture_header.hpp"
 #include "collector/capture_reader.hpp"
 #include "collector/capture_writer.hpp"
+#include "collector/file_trailer.hpp"
 #include "tests/support/capture_file_sink.hpp"
 #include "tests/support/capture_stream.hpp"
 #include "tests/support/temp_folder.hpp"
@@ -77,8 +78,7 @@ void make_foreign(const std::string& path, const std::string& to) {
     const auto text = read_file(path, 1U << 30);
     auto bytes = *text;
     bytes[kHeadFactsOffset] = 0;
-    const std::size_t at = 72 + kFeatureHostFacts / 8;
-    bytes[at] = static_cast<char>(bytes[at] & ~(1 << kFeatureHostFacts % 8));
+    bytes.resize(read_trailer(std::as_bytes(std::span(bytes)), bytes.size())->offset);
     auto fd = open_file(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     (void)write_all(fd->get(), std::as_bytes(std::span(bytes)));
 }

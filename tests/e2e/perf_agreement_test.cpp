@@ -107,6 +107,21 @@ TEST(PerfAgreement, OnACaptureOfOurs) {
     expect_agreement(file, "cpu-clock");
 }
 
+// perf inject copies records and features; what is behind them goes, and is not missed.
+TEST(PerfAgreement, OnWhatPerfInjectMakesOfACaptureOfOurs) {
+    const test::TempFolder folder;
+    Client hot("split70_30", {"60"});
+    const auto file = folder / "ours.perf.data";
+    (void)test::output_of(test::kPerfvigil, {"record", "-o", file, "-a", "-F", "499", "-e", "cpu-clock", "-d", "2s"});
+    const auto injected = folder / "injected.perf.data";
+    (void)test::output_of("/usr/bin/perf", {"inject", "-f", "-i", file, "-o", injected});
+    expect_agreement(injected, "cpu-clock");
+    EXPECT_EQ(perf_report(injected).samples, perf_report(file).samples);
+    const auto before = ReportView::of_perfvigil({"report", "--json", file});
+    const auto after = ReportView::of_perfvigil({"report", "--json", injected});
+    EXPECT_EQ(our_counts(after, "cpu-clock"), our_counts(before, "cpu-clock"));
+}
+
 TEST(PerfAgreement, OnACaptureOfPerf) {
     const test::TempFolder folder;
     Client hot("split70_30", {"60"});

@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "analyzer/bundle/bundle_file.hpp"
 #include "analyzer/bundle/evidence_codec.hpp"
 #include "analyzer/bundle/evidence_names.hpp"
 #include "analyzer/bundle/open_capture.hpp"
+#include "collector/file_trailer.hpp"
 
 using namespace perfvigil;
 using namespace perfvigil::analyzer;
@@ -58,7 +58,7 @@ void ask(const std::shared_ptr<const Evidence>& evidence) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const Bytes bytes = std::as_bytes(std::span(data, size));
-    (void)decode_bundle_trailer(bytes, size);
+    (void)collector::read_trailer(bytes, size);
     (void)decode_evidence(bytes);
     (void)open_capture(std::vector<std::byte>(bytes.begin(), bytes.end()), "fuzz");
     std::vector<std::byte> frame(ZSTD_compressBound(size));
