@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/time.hpp"
+#include "collector/core_pmus.hpp"
 #include "collector/event_attr.hpp"
 #include "collector/host_facts.hpp"
 #include "collector/stream.hpp"
@@ -80,6 +81,8 @@ public:
     // A number below /proc/sys/kernel.
     [[nodiscard]] virtual std::optional<std::int64_t> setting(std::string_view name) = 0;
     [[nodiscard]] virtual Result<std::vector<CpuId>> online_cpus() = 0;
+    // read_core_pmus(), as of now.
+    [[nodiscard]] virtual std::vector<CorePmu> core_pmus() = 0;
     [[nodiscard]] virtual std::vector<CpuTimes> cpu_times() = 0;
     [[nodiscard]] virtual HostFacts host_facts(const Clock& clock) = 0;
     // Found loaded since host_facts() or the last call.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <numeric>
 
 namespace perfvigil::collector {
 namespace {
@@ -59,6 +58,7 @@ RecordLayout EventSet::layout(RingKind kind) const {
 std::expected<void, CpuOpenFailure> EventSet::open_cpu(CpuId cpu) {
     auto rings = std::make_unique<CpuRings>();
     rings->cpu_ = cpu;
+    plan_.learn_core_type(kernel_, cpu);
     const auto events = open_samples(*rings);
     if (!events) return std::unexpected(events.error());
     if (auto opened = open_side_band(*rings); !opened) return opened;
@@ -71,8 +71,14 @@ std::expected<void, CpuOpenFailure> EventSet::open_cpu(CpuId cpu) {
 
 // Which of the plan's events this CPU has.
 std::expected<std::vector<std::size_t>, CpuOpenFailure> EventSet::open_samples(CpuRings& rings) {
-    std::vector<std::size_t> events(plan_.events.size());
-    std::iota(events.begin(), events.end(), std::size_t{0});
+    std::vector<std::size_t> events;
+    for (std::size_t i = 0; i < plan_.events.size(); ++i) {
+        if (plan_.is_for(plan_.events[i], rings.cpu_)) events.push_back(i);
+    }
+    if (events.empty()) {
+        return std::unexpected(
+            CpuOpenFailure{rings.cpu_, plan_.events.front().name, {OpenFailure::Step::kOpen, ENODEV, 0}});
+    }
     std::vector<MissingEvent> missing;
     for (;;) {
         RingRequest request{rings.cpu_, plan_.tids(), {}, plan_.tuning.sample_ring_bytes};

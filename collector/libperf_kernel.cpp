@@ -266,6 +266,7 @@ public:
     }
 
     Result<std::vector<CpuId>> online_cpus() override { return collector::online_cpus(); }
+    std::vector<CorePmu> core_pmus() override { return read_core_pmus(); }
     std::vector<CpuTimes> cpu_times() override { return read_cpu_times(); }
     HostFacts host_facts(const Clock& clock) override {
         auto facts = read_host_facts(clock);

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cerrno>
 #include <functional>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,6 +20,10 @@ bool is_cycles(const EventSpec& event) {
     constexpr std::uint64_t kIdMask = 0xffffffff;  // above it: the PMU's type, on hybrid machines
     return event.type == kTypeHardware && (event.config & kIdMask) == kHwCpuCycles;
 }
+
+constexpr unsigned kPmuShift = 32;  // PERF_PMU_TYPE_SHIFT
+
+bool contains(const std::vector<CpuId>& list, CpuId cpu) { return std::ranges::find(list, cpu) != list.end(); }
 
 bool is_cpu_clock(const EventSpec& event) { return event.type == kTypeSoftware && event.config == kSwCpuClock; }
 
@@ -36,6 +42,7 @@ public:
         std::vector<EventSpec> accepted;
         bool cycles_missing = false;
         for (const EventSpec& event : options_.events) {
+            if (one_per_core_type(event, accepted)) continue;
             const auto settled = settle([&](const FeatureSet& features) {
                 return build_sampling_attr(event, options_, plan().tuning, features, plan().kernel_max_stack);
             });
@@ -69,6 +76,49 @@ public:
 private:
     using Build = std::function<EventAttr(const FeatureSet&)>;
     RecordingPlan& plan() { return result_.plan; }
+
+    // A hardware event on a machine of several core types: an event of each one's PMU. False: an ordinary event, or the
+    // kernel knows no events of one PMU; then it chooses by the CPU, and for tasks one PMU for all.
+    bool one_per_core_type(const EventSpec& event, std::vector<EventSpec>& accepted) {
+        if (event.type != kTypeHardware || event.config >> kPmuShift != 0) return false;
+        const std::vector<CorePmu> pmus = kernel_.core_pmus();
+        std::vector<EventSpec> of_each;
+        bool any = false;
+        for (const CorePmu& pmu : pmus) {
+            const auto cpu = recorded_cpu(pmu);
+            if (!cpu) continue;
+            EventSpec own{fmt::format("{}/{}/", pmu.name, event.name), event.type,
+                          event.config | pmu.type << kPmuShift};
+            const CpuId whole = std::exchange(cpu_, *cpu);
+            any |= settle([&](const FeatureSet& features) {
+                       return build_sampling_attr(own, options_, plan().tuning, features, plan().kernel_max_stack);
+                   }).has_value();
+            cpu_ = whole;
+            of_each.push_back(std::move(own));
+        }
+        if (any) {
+            // One that was refused is found missing on its CPUs when they are opened, and reported.
+            std::ranges::move(of_each, std::back_inserter(accepted));
+            plan().core_pmus = pmus;
+        } else if (!of_each.empty() && !std::holds_alternative<AllCpus>(options_.target)) {
+            result_.degraded.push_back(
+                {"one_core_type",
+                 fmt::format("this machine has cores of {} types, and the kernel takes no {} event of one type: what "
+                             "tasks do on the others may not be counted",
+                             pmus.size(), event.name),
+                 "Record whole CPUs."});
+        }
+        return any;
+    }
+
+    std::optional<CpuId> recorded_cpu(const CorePmu& pmu) {
+        const auto online = kernel_.online_cpus();
+        for (const CpuId cpu : pmu.cpus) {
+            const bool wanted = options_.cpus.empty() || contains(options_.cpus, cpu);
+            if (wanted && online && contains(*online, cpu)) return cpu;
+        }
+        return std::nullopt;
+    }
 
     std::unexpected<Error> refuse(std::string_view event, int error_number) {
         if (stack_dumps_are_the_reason(event)) {
@@ -242,6 +292,18 @@ std::vector<Tid> RecordingPlan::tids() const {
     tids.reserve(threads.size());
     for (const TargetThread& thread : threads) tids.push_back(thread.tid);
     return tids;
+}
+
+bool RecordingPlan::is_for(const EventSpec& event, CpuId cpu) const {
+    if (event.type != kTypeHardware || event.config >> kPmuShift == 0) return true;
+    const auto pmu = std::ranges::find(core_pmus, event.config >> kPmuShift, &CorePmu::type);
+    return pmu == core_pmus.end() || contains(pmu->cpus, cpu);
+}
+
+void RecordingPlan::learn_core_type(EventKernel& kernel, CpuId cpu) {
+    const auto has_it = [cpu](const CorePmu& pmu) { return contains(pmu.cpus, cpu); };
+    if (core_pmus.empty() || std::ranges::any_of(core_pmus, has_it)) return;
+    if (auto now = kernel.core_pmus(); std::ranges::any_of(now, has_it)) core_pmus = std::move(now);
 }
 
 Result<Negotiated> negotiate(EventKernel& kernel, const RecordingOptions& options, CpuId cpu,

@@ -23,9 +23,15 @@ struct RecordingPlan {
     Tuning tuning;
     std::uint16_t kernel_max_stack = 127;
     std::vector<TargetThread> threads;  // empty: whole CPUs
+    // Whose events are in `events` once for each; empty: every event is for every CPU.
+    std::vector<CorePmu> core_pmus{};
 
     // The tids for perf_event_open: the threads, or kEveryTask alone.
     [[nodiscard]] std::vector<Tid> tids() const;
+    // False: the event is another core type's.
+    [[nodiscard]] bool is_for(const EventSpec& event, CpuId cpu) const;
+    // Looks again where a CPU is of no known core type: it came online later.
+    void learn_core_type(EventKernel& kernel, CpuId cpu);
 };
 
 struct Negotiated {

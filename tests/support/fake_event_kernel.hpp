@@ -59,6 +59,7 @@ public:
                                                               {"perf_event_max_stack", 127},
                                                               {"perf_event_mlock_kb", 516}};
     std::vector<CpuId> online{CpuId{0}, CpuId{1}};
+    std::vector<collector::CorePmu> pmus;  // of several core types
     bool file_limit_rises = false;
     int enable_error = 0;
     std::vector<collector::KernelModule> loaded;  // since the last question
@@ -77,6 +78,7 @@ public:
     bool raise_file_limit() override { return file_limit_rises; }
     std::optional<std::int64_t> setting(std::string_view name) override;
     Result<std::vector<CpuId>> online_cpus() override { return online; }
+    std::vector<collector::CorePmu> core_pmus() override { return pmus; }
     std::vector<collector::CpuTimes> cpu_times() override;
     collector::HostFacts host_facts(const Clock&) override { return {}; }
     std::vector<collector::KernelModule> new_modules() override { return std::exchange(loaded, {}); }
