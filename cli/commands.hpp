@@ -33,6 +33,8 @@ void add_annotate(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_kallsyms(CLI::App& app, int& exit_code);
 void add_bundle(CLI::App& app, int& exit_code);
+void add_windows(CLI::App& app, int& exit_code);
+void add_top(CLI::App& app, int& exit_code);
 
 // "perfvigil: <message>" on stderr; returns `code`.
 int complain(const Error& error, int code = kFailed);

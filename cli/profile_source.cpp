@@ -38,6 +38,13 @@ Result<std::string> stored_window(const std::string& id, const std::string& sock
     return std::move(reply->body);
 }
 
+Error windows_have_no_samples(const std::string& source) {
+    return {ErrorCode::kUnsupported, 0,
+            source +
+                ": windows do not keep the time, CPU, pid, tid and address of samples; "
+                "ask a capture instead (`perfvigil status` says where they are)"};
+}
+
 bool names_a_file(const std::string& source) {
     return source == "-" || source.find_first_of("/.") != std::string::npos || ::access(source.c_str(), F_OK) == 0;
 }
@@ -46,10 +53,7 @@ Result<analyzer::Profile> profile_from(const std::string& source, const std::str
                                        const analyzer::LoadOptions& options) {
     if (names_a_file(source)) return analyzer::load_profile(source, options, system_clock());
     if (options.samples.selects() || options.samples.tells_apart()) {
-        return fail(ErrorCode::kUnsupported,
-                    source +
-                        ": windows do not keep the time, CPU, pid, tid and address of samples; "
-                        "ask a capture instead (`perfvigil status` says where they are)");
+        return fail(windows_have_no_samples(source));
     }
     auto window = window_from(source, socket);
     if (!window && is_window(source) && source != protocol::kLatest) {
@@ -58,9 +62,9 @@ Result<analyzer::Profile> profile_from(const std::string& source, const std::str
     return window;
 }
 
-void add_source(CLI::App& command, std::string& source) {
+CLI::Option* add_source(CLI::App& command, std::string& source) {
     source = protocol::kLatest;
-    command.add_option("source", source, "'latest', a window's id, or a file ('-': standard input)")
+    return command.add_option("source", source, "'latest', a window's id, or a file ('-': standard input)")
         ->capture_default_str();
 }
 

@@ -24,7 +24,10 @@ namespace perfvigil::cli {
 // The same window as the bytes that the daemon stores: a file of them is read as the window is.
 [[nodiscard]] Result<std::string> stored_window(const std::string& id, const std::string& socket);
 
+// Why questions about single samples are refused where `source` names windows.
+[[nodiscard]] Error windows_have_no_samples(const std::string& source);
+
 // The positional argument of commands that read one profile; "latest" where it is not given.
-void add_source(CLI::App& command, std::string& source);
+CLI::Option* add_source(CLI::App& command, std::string& source);
 
 }  // namespace perfvigil::cli

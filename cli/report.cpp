@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/profile_source.hpp"
 #include "cli/selection_arguments.hpp"
+#include "cli/span_arguments.hpp"
 
 namespace perfvigil::cli {
 namespace {
@@ -20,6 +21,7 @@ using analyzer::ReportOptions;
 struct ReportCommandOptions {
     std::string socket;
     std::string source;
+    SpanArguments span;
     enum class Format : std::uint8_t { kText, kJson, kHtml } format = Format::kText;
     std::optional<std::size_t> top;
     std::optional<std::size_t> width;
@@ -42,7 +44,7 @@ void tell_apart(ReportCommandOptions& options) {
 int run_report(ReportCommandOptions& options) {
     using Format = ReportCommandOptions::Format;
     tell_apart(options);
-    auto profile = profile_from(options.source, options.socket, options.selection.load);
+    auto profile = profile_of_arguments(options.span, options.source, options.socket, options.selection.load);
     if (!profile) return complain(profile.error());
     const auto selected = analyzer::select(std::move(*profile), options.selection.names);
     auto& report = options.report;
@@ -120,7 +122,8 @@ void add_report(CLI::App& app, int& exit_code) {
     auto& command = *app.add_subcommand(
         "report", "Where the CPU time went: of a window of the running daemon, or of a file that holds a profile");
     add_socket(command, options.socket);
-    add_source(command, options.source);
+    auto* source = add_source(command, options.source);
+    add_span(command, options.span, source);
     add_format(command, options);
     add_contents(command, options.report);
     add_selection(command, options.selection);

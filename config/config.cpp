@@ -72,6 +72,7 @@ public:
                 "write at least " + BytesFormat{}.print(o.captures.file_bytes));
         require(!o.captures.enabled || o.captures.directory != o.store.directory, {"captures.dir", "store.dir"},
                 "is the same as store.dir", "give each its own folder");
+        check_store();
         const auto& listen = o.listen;
         const bool remote = listen.enabled && !is_loopback(listen.address);
         require(!remote || listen.allow_remote, {"listen.address", "listen.allow_remote"},
@@ -83,12 +84,33 @@ public:
     }
 
 private:
+    void check_store() {
+        const Options& o = loaded_.options;
+        const auto& store = o.store;
+        require(store.rollup_length % o.analysis.window == Nanoseconds{} && store.rollup_length > o.analysis.window,
+                {"store.rollups.length", "analysis.window"}, "is no multiple of analysis.window",
+                "write several windows of " + DurationFormat{}.print(o.analysis.window));
+        require(
+            store.archive_length % store.rollup_length == Nanoseconds{} && store.archive_length > store.rollup_length,
+            {"store.archives.length", "store.rollups.length"}, "is no multiple of store.rollups.length",
+            "write several roll-ups of " + DurationFormat{}.print(store.rollup_length));
+        require(store.window_age >= store.rollup_length, {"store.windows.keep", "store.rollups.length"},
+                "is shorter than store.rollups.length",
+                "write at least " + DurationFormat{}.print(store.rollup_length));
+        require(store.rollup_age >= store.window_age && store.rollup_age >= store.archive_length,
+                {"store.rollups.keep", "store.windows.keep", "store.archives.length"},
+                "is shorter than store.windows.keep or store.archives.length", "write a longer time");
+        require(store.archive_age >= store.rollup_age, {"store.archives.keep", "store.rollups.keep"},
+                "is shorter than store.rollups.keep", "write at least " + DurationFormat{}.print(store.rollup_age));
+    }
+
     // The first of `keys` bears the fault.
     void require(bool holds, std::initializer_list<std::string_view> keys, std::string why, std::string suggestion) {
         if (holds) return;
         if (std::ranges::any_of(keys, [&](std::string_view key) { return refused_.contains(std::string(key)); }))
             return;
         const std::string key(*keys.begin());
+        refused_.insert(key);
         const auto line = lines_.find(key);
         loaded_.faults.push_back({line == lines_.end() ? 0 : line->second, key, std::move(why), std::move(suggestion)});
     }

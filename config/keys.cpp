@@ -140,7 +140,7 @@ void add_recording(std::vector<Key>& all) {
                          "that would exceed it are made smaller, said."));
 }
 
-void add_analysis_and_files(std::vector<Key>& all) {
+void add_analysis(std::vector<Key>& all) {
     all.push_back(
         scalar("analysis.window", kRestart, PERFVIGIL_FIELD(analysis.window), DurationFormat{Seconds(1), kHour},
                "How long one window is: the unit of reports and of the store. A multiple of recording.slice."));
@@ -154,10 +154,34 @@ void add_analysis_and_files(std::vector<Key>& all) {
     all.push_back(scalar("symbols.debuginfod_dir", kRestart, PERFVIGIL_FIELD(symbols.debuginfod_directory),
                          PathFormat{},
                          "Where debuginfod-find keeps what it fetched; it removes what was not used for a week."));
+}
+
+void add_store(std::vector<Key>& all) {
+    const DurationFormat age{Seconds(1), 3660 * 24 * kHour};
+    const DurationFormat length{Seconds(1), 24 * kHour};
     all.push_back(scalar("store.dir", kRestart, PERFVIGIL_FIELD(store.directory), PathFormat{},
                          "Where the windows' profiles are kept, with an index that is rebuilt when it is missing."));
-    all.push_back(scalar("store.bytes", kLive, PERFVIGIL_FIELD(store.bytes), BytesFormat{kMiB, kTiB},
-                         "Limit of all profiles together; beyond it the oldest are removed."));
+    all.push_back(scalar(
+        "store.bytes", kLive, PERFVIGIL_FIELD(store.bytes), BytesFormat{kMiB, kTiB},
+        "Limit of all profiles together; beyond it windows that longer profiles hold are removed first, then the "
+        "oldest."));
+    all.push_back(scalar("store.free", kLive, PERFVIGIL_FIELD(store.free_bytes), BytesFormat{0, kTiB},
+                         "When less than this is left on its file system, neither profiles nor captures grow any "
+                         "further: each new one takes the place of the oldest."));
+    all.push_back(scalar("store.windows.keep", kLive, PERFVIGIL_FIELD(store.window_age), age,
+                         "How long windows are kept that a roll-up holds too."));
+    all.push_back(scalar("store.rollups.length", kRestart, PERFVIGIL_FIELD(store.rollup_length), length,
+                         "Windows are rolled up into profiles of this length, a multiple of analysis.window. Call "
+                         "chains under 0.01 % become (pruned) there; everything counted stays exact."));
+    all.push_back(scalar("store.rollups.keep", kLive, PERFVIGIL_FIELD(store.rollup_age), age,
+                         "How long roll-ups are kept that an archive holds too."));
+    all.push_back(scalar("store.archives.length", kRestart, PERFVIGIL_FIELD(store.archive_length), length,
+                         "Roll-ups are rolled up once more into profiles of this length, a multiple of theirs."));
+    all.push_back(scalar("store.archives.keep", kLive, PERFVIGIL_FIELD(store.archive_age), age,
+                         "How long those are kept, and with them everything else."));
+}
+
+void add_captures(std::vector<Key>& all) {
     all.push_back(scalar("captures.enabled", kRestart, PERFVIGIL_FIELD(captures.enabled), BoolFormat{},
                          "Whether the raw records are kept as perf.data files beside the profiles. Without them, "
                          "questions finer than a window cannot be answered later."));
@@ -172,6 +196,9 @@ void add_analysis_and_files(std::vector<Key>& all) {
                          "The same by time: a file never covers more than about this."));
     all.push_back(scalar("captures.bytes", kLive, PERFVIGIL_FIELD(captures.bytes), BytesFormat{kMiB, 16 * kTiB},
                          "Limit of all capture files together; beyond it the oldest are removed."));
+    all.push_back(scalar("captures.keep", kLive, PERFVIGIL_FIELD(captures.keep),
+                         DurationFormat{Seconds(1), 3660 * 24 * kHour},
+                         "How long capture files are kept, counted from their begin."));
     all.push_back(scalar("captures.compression", kRestart, PERFVIGIL_FIELD(captures.compression),
                          NumberFormat<std::uint32_t>{0, 19},
                          "zstd level, 0 for none. 3 makes files about five times smaller at little cost."));
@@ -230,7 +257,9 @@ const std::vector<Key>& keys() {
     static const std::vector<Key> all = [] {
         std::vector<Key> made;
         add_recording(made);
-        add_analysis_and_files(made);
+        add_analysis(made);
+        add_store(made);
+        add_captures(made);
         add_doors(made);
         add_limits(made);
         return made;

@@ -14,6 +14,7 @@
 namespace perfvigil::config {
 
 using Seconds = std::chrono::seconds;
+using Hours = std::chrono::hours;
 
 // Which CPUs to record. Names are resolved against /sys when the recording starts.
 struct CpuSelection {
@@ -38,7 +39,13 @@ struct SymbolOptions {
 
 struct StoreOptions {
     std::string directory = "/var/lib/perfvigil/profiles";
-    std::uint64_t bytes = 1ULL << 30;  // beyond it the oldest windows are removed
+    std::uint64_t bytes = 1ULL << 30;         // beyond it the oldest profiles are removed
+    std::uint64_t free_bytes = 256ULL << 20;  // below it on the file system, neither profiles nor captures grow
+    Nanoseconds window_age = Hours(6);        // windows that are rolled up are kept so long
+    Nanoseconds rollup_length = Seconds(600);
+    Nanoseconds rollup_age = Hours(7 * 24);
+    Nanoseconds archive_length = Hours(1);
+    Nanoseconds archive_age = Hours(90 * 24);
 };
 
 struct CaptureOptions {
@@ -47,6 +54,7 @@ struct CaptureOptions {
     std::uint64_t file_bytes = 64ULL << 20;  // a file is cut at the next slice boundary beyond this …
     Nanoseconds file_age = Seconds(600);     // … or this
     std::uint64_t bytes = 1ULL << 30;        // all files; beyond it the oldest are removed
+    Nanoseconds keep = Hours(24);            // older ones are removed
     std::uint32_t compression = 3;           // zstd level, 0: none
 };
 

@@ -22,8 +22,11 @@ struct Unit {
 };
 constexpr std::array<Unit, 5> kByteUnits{
     {{"TiB", 1ULL << 40}, {"GiB", 1ULL << 30}, {"MiB", 1ULL << 20}, {"KiB", 1ULL << 10}, {"B", 1}}};
-constexpr std::array<Unit, 4> kTimeUnits{
-    {{"h", 3'600'000'000'000}, {"min", 60'000'000'000}, {"s", 1'000'000'000}, {"ms", 1'000'000}}};
+constexpr std::array<Unit, 5> kTimeUnits{{{"d", 86'400'000'000'000},
+                                          {"h", 3'600'000'000'000},
+                                          {"min", 60'000'000'000},
+                                          {"s", 1'000'000'000},
+                                          {"ms", 1'000'000}}};
 
 // "64 MiB" → number and unit, a blank between them allowed.
 std::pair<std::string_view, std::string_view> split_unit(std::string_view text) {
@@ -87,7 +90,7 @@ Parsed<Nanoseconds> DurationFormat::parse(std::string_view text) const {
         if (unit_name.empty() && parse_number<std::uint64_t>(number)) {
             return refuse(quoted(text) + " has no unit", "write " + std::string(number) + "s for seconds");
         }
-        return refuse(quoted(text) + " is not a duration", "write a number with ms, s, min or h, such as 5s");
+        return refuse(quoted(text) + " is not a duration", "write a number with ms, s, min, h or d, such as 5s");
     }
     const auto ns = scaled(text, number, unit->factor);
     if (!ns) return refuse(ns.error().why, "write a duration such as 5s");

@@ -33,7 +33,7 @@ struct BytesFormat {
     [[nodiscard]] std::string print(std::uint64_t bytes) const;
 };
 
-// A duration: a whole number with ms, s, min or h; never without a unit, except 0.
+// A duration: a whole number with ms, s, min, h or d; never without a unit, except 0.
 struct DurationFormat {
     Nanoseconds min{};
     Nanoseconds max = Nanoseconds::max();

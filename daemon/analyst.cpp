@@ -16,6 +16,10 @@ namespace {
 constexpr int kNice = 5;
 // Longest sleep: also how often orders and the beat are looked after.
 constexpr int kLongestWaitMs = 1000;
+// The store's upkeep goes in pieces; between two of them others get the CPU …
+constexpr int kUpkeepPauseMs = 20;
+// … and none begins when a window is to be stored this soon.
+constexpr Nanoseconds kUpkeepRoom = std::chrono::milliseconds(500);
 // More finished windows than this are not left waiting for their random time.
 constexpr std::size_t kWaitingWindows = 2;
 
@@ -56,7 +60,8 @@ Analyst::Analyst(Parts parts)
       store_(parts_.options.store),
       metrics_(metrics_options(parts_.options.metrics)),
       overhead_{.cost_per_sample = parts_.sample_cost.value, .cost_assumed = parts_.sample_cost.assumed},
-      windows_(parts_.options.analysis.window),
+      window_length_(parts_.options.analysis.window),
+      windows_(window_length_),
       waits_(parts_.replay ? Waits::unknown() : Waits::of_host()),
       random_(static_cast<std::minstd_rand::result_type>(parts_.clock.wall().time_since_epoch().count() ^ ::getpid())) {
 }
@@ -73,6 +78,7 @@ void Analyst::run(const std::stop_token& stop) {
         take_orders();
         while (auto parcel = parts_.queues.ready.try_pop()) take(std::move(*parcel));
         store_due();
+        tend_store();
     }
     while (auto parcel = parts_.queues.ready.try_pop()) take(std::move(*parcel));
     // Without a last cut (the source broke) the window is still open.
@@ -83,9 +89,10 @@ void Analyst::run(const std::stop_token& stop) {
 void Analyst::beat() { parts_.board.analyst_beat.store(parts_.clock.monotonic().time_since_epoch().count()); }
 
 int Analyst::wait_ms() const {
-    if (waiting_.empty()) return kLongestWaitMs;
+    const int longest = store_untended_ && last_end_ != WallTime{} ? kUpkeepPauseMs : kLongestWaitMs;
+    if (waiting_.empty()) return longest;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(waiting_.front().due - parts_.clock.monotonic());
-    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, kLongestWaitMs));
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, longest));
 }
 
 void Analyst::take(SliceParcel parcel) {
@@ -174,6 +181,16 @@ void Analyst::store_due() {
     while (!waiting_.empty() && waiting_.front().due <= parts_.clock.monotonic()) store_one();
 }
 
+// Roll-ups and what is over age, a piece at a time. Ages are counted in the recording's time, so a replay is treated as
+// what it replays.
+void Analyst::tend_store() {
+    if (!store_untended_ || last_end_ == WallTime{}) return;
+    if (!waiting_.empty() && waiting_.front().due - parts_.clock.monotonic() < kUpkeepRoom) return;
+    store_untended_ = store_.tend(last_end_, window_length_);
+    parts_.board.degraded.set("store", store_.degraded());
+    beat();
+}
+
 void Analyst::store_one() {
     beat();
     auto profile = std::move(waiting_.front().profile);
@@ -182,6 +199,7 @@ void Analyst::store_one() {
     const auto failed = store_.counters().failed;
     const auto begun = parts_.clock.monotonic();
     const auto id = store_.put(std::move(profile));
+    store_untended_ = true;
     parts_.board.degraded.set("store", store_.degraded());
     const bool stored = store_.counters().failed == failed;
     if (stored && info.partial)
@@ -213,7 +231,8 @@ void Analyst::take_orders() {
     spread_ = spread_of(orders->analysis, parts_.replay);
     budget_ = orders->budget;
     store_limit_ = orders->store.bytes;
-    store_.set_budget(store_limit_);
+    store_.set_limits(orders->store);
+    store_untended_ = true;
 }
 
 DaemonNumbers Analyst::numbers(const SliceParcel* parcel, Nanoseconds spent) {

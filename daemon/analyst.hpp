@@ -81,6 +81,7 @@ private:
     void close_window(bool early);
     void store_one();
     void store_due();
+    void tend_store();
     void take_orders();
     void publish(const SliceParcel* parcel, Nanoseconds spent);
     [[nodiscard]] DaemonNumbers numbers(const SliceParcel* parcel, Nanoseconds spent);
@@ -96,11 +97,13 @@ private:
     Metrics metrics_;
     OverheadNumbers overhead_;  // as of the last slice
     StepCounts step_counts_{};
+    Nanoseconds window_length_;
     WindowClock windows_;
     std::shared_ptr<const std::vector<collector::EventInfo>> events_;
     std::unique_ptr<analyzer::ProfileBuilder> builder_;
     std::deque<Waiting> waiting_;
     Waits waits_;
+    bool store_untended_ = true;         // it changed since its upkeep was last done
     std::vector<std::string> notes_;     // of the open window
     std::vector<std::string> warnings_;  // …
     std::vector<collector::Degraded> session_degraded_;

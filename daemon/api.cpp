@@ -2,7 +2,6 @@
 #include "daemon/api.hpp"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <optional>
 
 #include "analyzer/profile/codec.hpp"
@@ -10,16 +9,14 @@
 #include "base/text.hpp"
 #include "base/time_text.hpp"
 #include "config/values.hpp"
+#include "daemon/api_parts.hpp"
+#include "daemon/api_store.hpp"
 #include "daemon/protocol.hpp"
+#include "daemon/window_cover.hpp"
 
 namespace perfvigil::daemon::api {
 namespace {
 
-namespace json = boost::json;
-namespace field = protocol::field;
-
-constexpr std::size_t kDefaultWindows = 100;
-constexpr std::size_t kMaxWindows = 10000;
 constexpr std::size_t kMaxTop = 100000;
 constexpr std::size_t kMaxWidth = 1000;
 
@@ -37,18 +34,6 @@ std::optional<std::string_view> header(const Request& request, std::string_view 
         found = one.value;
     }
     return found;
-}
-
-Response text(unsigned status, std::string_view body) {
-    return {.status = status, .content_type = protocol::kTextType, .body = std::string(body) + "\n"};
-}
-
-// Answers of /v1 are read by programs, the others by people.
-Response refuse(const Request& request, unsigned status, std::string why) {
-    if (!request.target.starts_with("/v1/")) return text(status, why);
-    return {.status = status,
-            .content_type = protocol::kJsonType,
-            .body = json::serialize(json::object{{field::kError, escape(why)}}) + "\n"};
 }
 
 // "Host: localhost:9909" names this host itself, or a name that the configuration allows. A page from elsewhere that
@@ -101,56 +86,6 @@ std::optional<Response> turn_away(const Request& request, const Rules& rules) {
     return std::nullopt;
 }
 
-using Parameters = std::vector<std::pair<std::string_view, std::string_view>>;
-
-Parameters parameters_of(std::string_view query) {
-    Parameters all;
-    for (auto piece : split(query, '&')) {
-        const auto name = next_piece(piece, '=');
-        all.emplace_back(name, piece);
-    }
-    return all;
-}
-
-// A number from the query, or the sentence that refuses it.
-Result<std::size_t> number_parameter(std::string_view name, std::string_view value, std::size_t max) {
-    const auto number = parse_number<std::size_t>(value);
-    if (number && *number <= max) return *number;
-    return fail(ErrorCode::kInvalid, std::string(name) + " must be a number up to " + std::to_string(max));
-}
-
-Error unknown_parameter(std::string_view name) { return {ErrorCode::kInvalid, 0, "unknown parameter " + escape(name)}; }
-
-json::object window_json(const Window& window) {
-    const auto& info = window.info;
-    return {{field::kId, info.id},
-            {field::kStart, iso_time(info.start)},
-            {field::kEnd, iso_time(info.end)},
-            {field::kDurationSeconds, to_seconds(info.duration)},
-            {field::kSamples, info.samples},
-            {field::kLost, info.lost},
-            {field::kBytes, info.bytes},
-            {field::kPartial, info.partial},
-            {field::kStored, window.in_memory == nullptr}};
-}
-
-Response windows(const Request& request, const Parameters& parameters, Source& source) {
-    std::size_t limit = kDefaultWindows;
-    for (const auto& [name, value] : parameters) {
-        if (name != "limit") return refuse(request, 400, unknown_parameter(name).message);
-        const auto number = number_parameter(name, value, kMaxWindows);
-        if (!number) return refuse(request, 400, number.error().message);
-        limit = *number;
-    }
-    const auto catalog = source.catalog();
-    json::array list;
-    for (auto window = catalog->rbegin(); window != catalog->rend() && list.size() < limit; ++window) {
-        list.push_back(window_json(**window));
-    }
-    const json::object out{{field::kWindowList, std::move(list)}, {field::kTotal, catalog->size()}};
-    return {.content_type = protocol::kJsonType, .body = json::serialize(out) + "\n"};
-}
-
 struct ReportParameters {
     bool as_json = false;
     bool top_given = false;
@@ -198,8 +133,8 @@ Response window(const Request& request, std::string_view rest, const Parameters&
     const auto catalog = source.catalog();
     std::shared_ptr<const Window> found;
     if (id == protocol::kLatest) {
-        if (catalog->empty()) return refuse(request, 404, "no window is complete yet");
-        found = catalog->back();
+        found = latest_window(*catalog);
+        if (found == nullptr) return refuse(request, 404, "no window is complete yet");
     } else if (is_window_id(id)) {
         found = find_window(*catalog, id);
     }
@@ -226,9 +161,11 @@ Response route(const Request& request, Source& source) {
     constexpr std::string_view kInner = "/v1/";
     if (!path.starts_with(kInner)) return refuse(request, 404, "no such path");
     if (request.door != Door::kControl) return refuse(request, 403, "served on the control socket only");
-    const auto parameters = parameters_of(query);
+    const auto parsed = parameters_of(query);
+    if (!parsed) return refuse(request, 400, parsed.error().message);
+    const auto& parameters = *parsed;
     if (path == protocol::kStatus) return {.content_type = protocol::kJsonType, .body = source.status_json()};
-    if (path == protocol::kWindows) return windows(request, parameters, source);
+    if (path == protocol::kWindows) return windows(request, parameters, *source.catalog());
     const std::string below = std::string(protocol::kWindows) + "/";
     if (path.starts_with(below)) return window(request, path.substr(below.size()), parameters, source);
     return refuse(request, 404, "no such path");

@@ -156,6 +156,7 @@ private:
         };
         if (captures) {
             disk_ = std::make_unique<DiskWriter>(options_.captures.directory, options_.captures.bytes, report);
+            limit_captures();
             sampler_->keep_captures(options_.captures, *disk_, report);
         }
         analyst_ = std::make_unique<Analyst>(Analyst::Parts{.options = options_,
@@ -175,6 +176,12 @@ private:
             auto outcome = sampler_->run(stop);
             asio::post(io_, [this, outcome = std::move(outcome)] { on_source_end(outcome); });
         });
+    }
+
+    void limit_captures() {
+        disk_->set_budget(options_.captures.bytes);
+        disk_->set_keep(options_.captures.keep);
+        disk_->set_free_limit(options_.store.free_bytes);
     }
 
     ControlLimits control_limits() const {
@@ -312,7 +319,7 @@ private:
         }
         sampler_->configure(options_.recording.tuning, options_.budget.cpu);
         sampler_->set_capture_limits(options_.captures.file_bytes, options_.captures.file_age);
-        if (disk_ != nullptr) disk_->set_budget(options_.captures.bytes);
+        if (disk_ != nullptr) limit_captures();
         analyst_->reload(options_);
         std::string keys;
         for (const auto key : changed.live) keys += (keys.empty() ? "" : ",") + std::string(key);

@@ -7,7 +7,9 @@
 #include <filesystem>
 
 #include "base/text.hpp"
+#include "base/time_text.hpp"
 #include "daemon/log.hpp"
+#include "daemon/store_files.hpp"
 
 namespace perfvigil::daemon {
 namespace {
@@ -190,9 +192,18 @@ void DiskWriter::enforce_budget(const std::string& current) {
     std::uint64_t total = 0;
     for (const auto& capture : captures) total += capture.bytes;
     std::size_t count = captures.size();
-    const auto budget = budget_.load(std::memory_order_relaxed);
+    auto budget = budget_.load(std::memory_order_relaxed);
+    const auto free = free_bytes(directory_);
+    // What the file at hand added is taken from the oldest.
+    if (free && *free < free_limit_.load(std::memory_order_relaxed)) {
+        budget = std::min(budget, settled_bytes_);
+    }
+    const Nanoseconds keep(keep_.load(std::memory_order_relaxed));
+    const auto too_old = keep == Nanoseconds{} ? std::string() : compact_time(system_clock().wall() - keep);
     for (const auto& capture : captures) {
-        if (total <= budget || count <= 1) break;
+        // Names begin with the time, so they are in its order.
+        const bool old = base_name(capture.path).substr(0, too_old.size()) < too_old;
+        if ((total <= budget && !old) || count <= 1) break;
         if (capture.path == current) continue;
         std::error_code error;
         if (!fs::remove(capture.path, error)) continue;
@@ -200,6 +211,7 @@ void DiskWriter::enforce_budget(const std::string& current) {
         total -= capture.bytes;
         --count;
     }
+    settled_bytes_ = total;
     bytes_on_disk_.store(total, std::memory_order_relaxed);
     files_on_disk_.store(count, std::memory_order_relaxed);
 }

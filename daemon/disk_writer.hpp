@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The thread that does what may wait for a disk on behalf of the sampler: opens, writes, syncs and renames capture
-// files, and removes the oldest when their bytes run out. What waits in memory is bounded; a disk that cannot keep up
-// costs the file at hand (it keeps its temporary name and reads up to there), never the recording.
+// files, and removes the oldest when their bytes run out or their time is over. What waits in memory is bounded; a disk
+// that cannot keep up costs the file at hand (it keeps its temporary name and reads up to there), never the recording.
 //
 //   sampler ─ CaptureWriter ─ CaptureFile ─▶ queue ─▶ this thread ─▶ captures.dir
 #pragma once
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/time.hpp"
 #include "collector/capture_file.hpp"
 #include "daemon/spsc_queue.hpp"
 
@@ -41,6 +42,10 @@ public:
 
     // Any thread.
     void set_budget(std::uint64_t bytes) { budget_.store(bytes, std::memory_order_relaxed); }
+    // Files that began longer ago are removed; zero: none for that reason.
+    void set_keep(Nanoseconds keep) { keep_.store(keep.count(), std::memory_order_relaxed); }
+    // While less than this is left on the file system, the files together do not grow.
+    void set_free_limit(std::uint64_t bytes) { free_limit_.store(bytes, std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t bytes_on_disk() const { return bytes_on_disk_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t files_on_disk() const { return files_on_disk_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t abandoned_files() const { return abandoned_.load(std::memory_order_relaxed); }
@@ -77,7 +82,10 @@ private:
     Limits limits_;
     SpscQueue<Operation> queue_;
     std::atomic<std::uint64_t> budget_;
+    std::atomic<Nanoseconds::rep> keep_{0};
+    std::atomic<std::uint64_t> free_limit_{0};
     std::atomic<std::uint64_t> waiting_bytes_{0};
+    std::uint64_t settled_bytes_ = UINT64_MAX;  // this thread's: on disk when the budget was last looked after
     std::atomic<std::uint64_t> bytes_on_disk_{0};
     std::atomic<std::uint64_t> files_on_disk_{0};
     std::atomic<std::uint64_t> abandoned_{0};

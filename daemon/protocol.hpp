@@ -15,7 +15,7 @@ inline constexpr std::string_view kMetrics = "/metrics";
 inline constexpr std::string_view kHealthz = "/healthz";
 inline constexpr std::string_view kReadyz = "/readyz";
 inline constexpr std::string_view kStatus = "/v1/status";
-inline constexpr std::string_view kWindows = "/v1/windows";  // ?limit=N, newest first
+inline constexpr std::string_view kWindows = "/v1/windows";  // ?limit=N&kind=all, newest first; ?since=NS&until=NS
 // /v1/windows/{id|latest}/report?format=text|json&top=N&width=N and /v1/windows/{id|latest}/profile
 inline constexpr std::string_view kLatest = "latest";
 inline constexpr std::string_view kReport = "report";
@@ -75,6 +75,8 @@ inline constexpr std::string_view kDurationSeconds = "duration_seconds";
 inline constexpr std::string_view kSamples = "samples";
 inline constexpr std::string_view kLost = "lost";
 inline constexpr std::string_view kPartial = "partial";
+inline constexpr std::string_view kKind = "kind";      // "window", "rollup", "archive"
+inline constexpr std::string_view kParts = "parts";    // how many profiles a roll-up holds
 inline constexpr std::string_view kStored = "stored";  // false: in memory only, gone with the daemon
 }  // namespace field
 

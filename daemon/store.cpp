@@ -1,110 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/store.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 
 #include "analyzer/profile/codec.hpp"
-#include "base/fd.hpp"
+#include "base/text.hpp"
+#include "base/time_text.hpp"
 #include "daemon/log.hpp"
+#include "daemon/window_cover.hpp"
 
 namespace perfvigil::daemon {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kSuffix = ".profile";
-constexpr std::string_view kTemporary = ".partial";
-constexpr std::size_t kMaxProfile = 256U << 20;
-
-std::string profile_path(const std::string& directory, std::string_view id) {
-    return directory + "/" + std::string(id) + std::string(kSuffix);
-}
-
-std::string index_path(const std::string& directory) { return directory + "/index.sqlite"; }
-
-Result<void> sync_folder(const std::string& directory) {
-    const auto folder = open_file(directory, O_RDONLY | O_DIRECTORY);
-    if (!folder) return fail(folder.error());
-    if (::fsync(folder->get()) != 0) return fail_errno(errno, directory);
-    return {};
-}
-
-// What to do about a disk that refuses, by what it said.
-std::string remedy_for(const Error& error) {
-    switch (error.error_number) {
-        case EROFS: return "mount the file system of store.dir writable, or set store.dir to another folder";
-        case ENOSPC:
-        case EDQUOT: return "free space on the file system of store.dir, or lower store.bytes";
-        case EACCES:
-        case EPERM: return "give the daemon's user write permission on store.dir";
-        case ENOTDIR:
-        case EEXIST: return "store.dir must be a folder";
-        default: return "see the disk's own messages (dmesg), or set store.dir to another folder";
-    }
-}
+// Files removed for their age at a time.
+constexpr std::size_t kExpiredAtOnce = 16;
+// A roll-up that could not be written is tried again after this long.
+constexpr Nanoseconds kRollupRetry = std::chrono::minutes(1);
 
 bool by_end(const std::shared_ptr<const Window>& a, const std::shared_ptr<const Window>& b) {
     return std::pair(a->info.end, std::string_view(a->info.id)) < std::pair(b->info.end, std::string_view(b->info.id));
 }
 
-// Every profile in the folder with its size; leftovers of a killed daemon are removed.
-std::map<std::string, std::uint64_t> list_profiles(const std::string& directory) {
-    std::map<std::string, std::uint64_t> found;
-    std::error_code error;
-    for (fs::directory_iterator i(directory, error), end; !error && i != end; i.increment(error)) {
-        const std::string name = i->path().filename();
-        std::error_code ignored;
-        if (name.ends_with(std::string(kSuffix) + std::string(kTemporary))) fs::remove(i->path(), ignored);
-        if (!name.ends_with(kSuffix)) continue;
-        const auto id = name.substr(0, name.size() - kSuffix.size());
-        const auto size = i->file_size(ignored);
-        if (is_window_id(id) && !ignored) found.emplace(id, size);
-    }
-    return found;
-}
-
-Result<WindowInfo> describe_file(const std::string& path, const std::string& id) {
-    const auto text = read_file(path, kMaxProfile);
-    if (!text) return fail(text.error());
-    auto profile = analyzer::decode_profile(std::as_bytes(std::span(*text)));
-    if (!profile) return fail(std::move(profile.error()).at(path));
-    profile->id = id;  // the name is what it is found by
-    return describe(*profile, text->size());
-}
-
 }  // namespace
 
 ProfileStore::ProfileStore(config::StoreOptions options, StoreLimits limits)
-    : options_(std::move(options)), limits_(limits) {}
+    : options_(std::move(options)), limits_(std::move(limits)) {}
 
 void ProfileStore::open() {
     std::error_code error;
     fs::create_directories(options_.directory, error);
     if (error) {
         note_disk(errno_error(error.value(), options_.directory));
-    } else if (auto probe = probe_folder(); !probe) {
+    } else if (auto probe = probe_folder(options_.directory); !probe) {
         note_disk(probe.error());
     }
     open_index();
     read_folder();
-    enforce_budget();
+    make_room(0);
     publish();
-}
-
-// Whether a file can be made there at all: better known now than when the first window is complete.
-Result<void> ProfileStore::probe_folder() const {
-    const std::string path = profile_path(options_.directory, "probe") + std::string(kTemporary);
-    const auto fd = open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0640);
-    if (!fd) return fail(fd.error());
-    ::unlink(path.c_str());
-    return {};
 }
 
 void ProfileStore::open_index() {
@@ -143,7 +80,7 @@ void ProfileStore::read_folder() {
             add(std::make_shared<Window>(Window{row->second, nullptr}));
             continue;
         }
-        const auto info = describe_file(profile_path(options_.directory, id), id);
+        const auto info = describe_profile(options_.directory, id);
         if (!info) {
             ++counters_.unreadable;
             log::warning("profile in the store cannot be read", {{"id", id}, {"why", info.error().message}});
@@ -160,13 +97,12 @@ std::string ProfileStore::put(analyzer::Profile profile) {
     const WindowInfo info = describe(profile, bytes->size());
     store_waiting();
     // Windows are stored in their order: none passes those that wait.
-    auto written = unstored_.empty() ? write_file(info, *bytes) : Result<void>(fail(ErrorCode::kBusy, ""));
+    auto written = unstored_.empty() ? write(info, *bytes) : Result<void>(fail(ErrorCode::kBusy, ""));
     if (written) {
         ++counters_.stored;
         disk_.reset();
         add(std::make_shared<Window>(Window{info, nullptr}));
         index_window(info);
-        enforce_budget();
     } else {
         ++counters_.failed;
         if (unstored_.empty()) note_disk(written.error());
@@ -179,7 +115,7 @@ std::string ProfileStore::put(analyzer::Profile profile) {
 void ProfileStore::store_waiting() {
     while (!unstored_.empty()) {
         const auto window = unstored_.front();
-        if (auto written = write_file(window->info, *window->in_memory); !written) return note_disk(written.error());
+        if (auto written = write(window->info, *window->in_memory); !written) return note_disk(written.error());
         disk_.reset();
         ++counters_.stored;
         unstored_bytes_ -= window->info.bytes;
@@ -203,19 +139,9 @@ void ProfileStore::keep_in_memory(std::shared_ptr<const Window> window) {
     }
 }
 
-Result<void> ProfileStore::write_file(const WindowInfo& info, const std::vector<std::byte>& bytes) {
-    const std::string path = profile_path(options_.directory, info.id);
-    const std::string temporary = path + std::string(kTemporary);
-    auto fd = open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0640);
-    if (!fd) return fail(std::move(fd.error()));
-    auto written = write_all(fd->get(), bytes);
-    if (written && ::fdatasync(fd->get()) != 0) written = fail_errno(errno, temporary);
-    if (written && std::rename(temporary.c_str(), path.c_str()) != 0) written = fail_errno(errno, path);
-    if (!written) {
-        ::unlink(temporary.c_str());
-        return fail(std::move(written.error()).at(temporary));
-    }
-    return sync_folder(options_.directory);
+Result<void> ProfileStore::write(const WindowInfo& info, const std::vector<std::byte>& bytes) {
+    make_room(bytes.size());
+    return write_profile(options_.directory, info.id, bytes);
 }
 
 void ProfileStore::index_window(const WindowInfo& info) {
@@ -229,27 +155,90 @@ void ProfileStore::index_window(const WindowInfo& info) {
     index_.reset();
 }
 
-void ProfileStore::enforce_budget() {
-    std::size_t kept = catalog_.size();
-    for (std::size_t i = 0; i < catalog_.size() && profile_bytes_ > options_.bytes && kept > 1;) {
-        const auto window = catalog_[i];
-        if (window->in_memory != nullptr) {
-            ++i;
-            continue;
-        }
-        const std::string path = profile_path(options_.directory, window->info.id);
-        if (::unlink(path.c_str()) != 0 && errno != ENOENT) return note_disk(errno_error(errno, path));
-        if (index_) (void)index_->remove(window->info.id);
-        profile_bytes_ -= window->info.bytes;
-        catalog_.erase(catalog_.begin() + static_cast<std::ptrdiff_t>(i));
+bool ProfileStore::remove(const std::shared_ptr<const Window>& window) {
+    if (auto removed = remove_profile(options_.directory, window->info.id); !removed) {
+        note_disk(removed.error());
+        return false;
+    }
+    if (index_) (void)index_->remove(window->info.id);
+    profile_bytes_ -= window->info.bytes;
+    std::erase(catalog_, window);
+    return true;
+}
+
+// Before so many bytes are written: by the budget, and where others fill the disk, so that we grow no further.
+void ProfileStore::make_room(std::uint64_t incoming) {
+    std::uint64_t budget = options_.bytes;
+    const auto free = limits_.free_bytes(options_.directory);
+    if (free && *free < options_.free_bytes) {
+        budget = std::min(budget, profile_bytes_);
+        space_trouble_ = {"store_space",
+                          "the file system of store.dir has less than " + human_bytes(options_.free_bytes) +
+                              " left: the store does not grow, its oldest profiles make room for new ones",
+                          "free space there, or lower store.free"};
+    } else {
+        space_trouble_.reset();
+    }
+    while (profile_bytes_ + incoming > budget) {
+        const auto window = first_to_go(catalog_);
+        if (window == nullptr || !remove(window)) return;
         ++counters_.removed;
-        --kept;
     }
 }
 
-void ProfileStore::set_budget(std::uint64_t bytes) {
-    options_.bytes = bytes;
-    enforce_budget();
+void ProfileStore::set_limits(const config::StoreOptions& options) {
+    options_.bytes = options.bytes;
+    options_.free_bytes = options.free_bytes;
+    options_.window_age = options.window_age;
+    options_.rollup_age = options.rollup_age;
+    options_.archive_age = options.archive_age;
+    make_room(0);
+    publish();
+}
+
+bool ProfileStore::tend(WallTime now, Nanoseconds window) {
+    if (rollup_) {
+        if (!rollup_->step()) finish_rollup(now);
+        return true;
+    }
+    if (expire(now)) return true;
+    if (now < rollup_retry_) return false;
+    auto plan = next_rollup(catalog_, options_, window, now, unusable_);
+    if (plan) rollup_.emplace(std::move(*plan), options_.directory);
+    return rollup_.has_value();
+}
+
+bool ProfileStore::expire(WallTime now) {
+    bool any = false;
+    for (const auto& window : over_age(catalog_, options_, now, kExpiredAtOnce)) {
+        if (!remove(window)) break;
+        ++counters_.expired;
+        any = true;
+    }
+    if (any) publish();
+    return any;
+}
+
+void ProfileStore::finish_rollup(WallTime now) {
+    const auto& plan = rollup_->plan();
+    auto made = rollup_->finish(unique_id(id_of_kind(compact_time(plan.end), plan.kind)));
+    for (const auto& [id, why] : rollup_->unusable()) {
+        // Gone since it was planned: the budget took it.
+        if (why.code == ErrorCode::kNotFound) continue;
+        if (unusable_.insert(id).second) ++counters_.unreadable;
+        log::warning("profile in the store cannot be rolled up", {{"id", id}, {"why", why.message}});
+    }
+    rollup_.reset();
+    if (!made) return;
+    if (auto written = write(made->info, made->bytes); !written) {
+        note_disk(written.error());
+        rollup_retry_ = now + kRollupRetry;
+        return;
+    }
+    ++counters_.rollups;
+    log::debug("windows rolled up", {{"id", made->info.id}, {"parts", made->info.parts}, {"bytes", made->info.bytes}});
+    add(std::make_shared<Window>(Window{made->info, nullptr}));
+    index_window(made->info);
     publish();
 }
 
@@ -260,7 +249,11 @@ void ProfileStore::add(std::shared_ptr<const Window> window) {
 
 std::string ProfileStore::unique_id(const std::string& id) const {
     std::string candidate = id;
-    for (int n = 2; find_window(catalog_, candidate) != nullptr; ++n) candidate = id + "-" + std::to_string(n);
+    // What a roll-up holds is never the name of another window, though its file may be gone: the clock may be set back.
+    const auto held = held_ids(catalog_);
+    for (int n = 2; find_window(catalog_, candidate) != nullptr || held.contains(candidate); ++n) {
+        candidate = id + "-" + std::to_string(n);
+    }
     return candidate;
 }
 
@@ -273,6 +266,7 @@ void ProfileStore::note_disk(const Error& error) {
 std::vector<collector::Degraded> ProfileStore::degraded() const {
     std::vector<collector::Degraded> all;
     if (disk_) all.push_back(*disk_);
+    if (space_trouble_) all.push_back(*space_trouble_);
     // A disk that refuses everything refuses the index too: one line is enough.
     if (index_trouble_ && !disk_) all.push_back(*index_trouble_);
     return all;
@@ -282,10 +276,7 @@ std::uint64_t ProfileStore::index_bytes() const { return StoreIndex::file_bytes(
 
 Result<std::vector<std::byte>> read_window(const std::string& directory, const Window& window) {
     if (window.in_memory != nullptr) return *window.in_memory;
-    const auto text = read_file(profile_path(directory, window.info.id), kMaxProfile);
-    if (!text) return fail(text.error());
-    const auto bytes = std::as_bytes(std::span(*text));
-    return std::vector<std::byte>(bytes.begin(), bytes.end());
+    return read_profile(directory, window.info.id);
 }
 
 }  // namespace perfvigil::daemon

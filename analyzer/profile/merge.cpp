@@ -10,6 +10,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "analyzer/slice/hash_index.hpp"
+#include "analyzer/slice/moment_tables.hpp"
 #include "analyzer/sums.hpp"
 #include "base/text.hpp"
 
@@ -75,7 +76,7 @@ public:
         if (auto added = add_events(profile); !added) return added;
         add_samples(profile);
         add_builds(profile);
-        add_cpus(profile);
+        add_cpus(sum_.cpus, profile.cpus);
         add_moments(profile);
         add_words(profile);
         last_ = profile.id;
@@ -92,7 +93,6 @@ public:
         sum_.stacks = std::move(stacks_.values);
         sum_.contexts = std::move(contexts_.values);
         sum_.samples = std::move(samples_.rows());
-        for (auto& cpu : sum_.cpus) cpu.busy = busy_of(cpu.sum);
         // Earlier parts know fewer events.
         for (auto& moment : sum_.moments) moment.totals.resize(sum_.events.size());
         return std::move(sum_);
@@ -212,17 +212,6 @@ private:
             } else if (builds_[at->second].build_id != id) {
                 builds_[at->second].build_id.clear();
             }
-        }
-    }
-
-    void add_cpus(const Profile& profile) {
-        for (const auto& cpu : profile.cpus) {
-            auto at = std::ranges::lower_bound(sum_.cpus, cpu.sum.cpu, {},
-                                               [](const ProfileCpu& known) { return known.sum.cpu; });
-            if (at == sum_.cpus.end() || at->sum.cpu != cpu.sum.cpu) at = sum_.cpus.insert(at, ProfileCpu{});
-            accumulate(at->sum, cpu.sum);
-            at->ledger += cpu.ledger;
-            at->run_delay_ns += cpu.run_delay_ns;
         }
     }
 

@@ -35,6 +35,27 @@ void keep_top(TopFunctions& rows, std::size_t most) {
     });
 }
 
+void add_cpus(std::vector<ProfileCpu>& sum, const std::vector<ProfileCpu>& more) {
+    for (const auto& cpu : more) {
+        auto at = std::ranges::lower_bound(sum, cpu.sum.cpu, {}, [](const ProfileCpu& known) { return known.sum.cpu; });
+        if (at == sum.end() || at->sum.cpu != cpu.sum.cpu) at = sum.insert(at, ProfileCpu{});
+        accumulate(at->sum, cpu.sum);
+        at->ledger += cpu.ledger;
+        at->run_delay_ns += cpu.run_delay_ns;
+    }
+    for (auto& cpu : sum) cpu.busy = busy_of(cpu.sum);
+}
+
+void join_moments(ProfileMoment& into, ProfileMoment&& more) {
+    into.wall_end = more.wall_end;
+    into.length += more.length;
+    into.top.insert(into.top.end(), more.top.begin(), more.top.end());
+    merge_rows(into.top);
+    if (into.totals.size() < more.totals.size()) into.totals.resize(more.totals.size());
+    for (std::size_t i = 0; i < more.totals.size(); ++i) accumulate(into.totals[i], more.totals[i]);
+    add_cpus(into.cpus, more.cpus);
+}
+
 void FineMoments::add(Nanoseconds length, TopFunctions rows, const std::vector<EventTotals>& totals) {
     ProfileMoment part;
     part.length = length;
@@ -42,29 +63,18 @@ void FineMoments::add(Nanoseconds length, TopFunctions rows, const std::vector<E
     merge_rows(part.top);
     part.totals = totals;
     if (!moments_.empty() && moments_.back().length + length <= grain_) {
-        join(moments_.back(), std::move(part));
+        join_moments(moments_.back(), std::move(part));
         return;
     }
     moments_.push_back(std::move(part));
     if (moments_.size() > kMost) halve();
 }
 
-void FineMoments::join(ProfileMoment& into, ProfileMoment&& more) {
-    into.length += more.length;
-    into.top.insert(into.top.end(), more.top.begin(), more.top.end());
-    merge_rows(into.top);
-    if (into.totals.size() < more.totals.size()) into.totals.resize(more.totals.size());
-    for (std::size_t i = 0; i < more.totals.size(); ++i) {
-        into.totals[i].samples += more.totals[i].samples;
-        into.totals[i].weight += more.totals[i].weight;
-    }
-}
-
 void FineMoments::halve() {
     grain_ *= 2;
     std::vector<ProfileMoment> halved;
     for (std::size_t i = 0; i + 1 < moments_.size(); i += 2) {
-        join(moments_[i], std::move(moments_[i + 1]));
+        join_moments(moments_[i], std::move(moments_[i + 1]));
         halved.push_back(std::move(moments_[i]));
     }
     if (moments_.size() % 2 != 0) halved.push_back(std::move(moments_.back()));
@@ -74,7 +84,7 @@ void FineMoments::halve() {
 std::vector<ProfileMoment> FineMoments::take(WallTime end, std::size_t events) {
     // A stub at the end says little by itself.
     if (moments_.size() > 1 && moments_.back().length * 2 < moments_[moments_.size() - 2].length) {
-        join(moments_[moments_.size() - 2], std::move(moments_.back()));
+        join_moments(moments_[moments_.size() - 2], std::move(moments_.back()));
         moments_.pop_back();
     }
     auto moments = std::exchange(moments_, {});

@@ -17,6 +17,11 @@ void merge_rows(TopFunctions& rows);
 // Of merged rows the `most` heaviest of each event, by event, most weight first.
 void keep_top(TopFunctions& rows, std::size_t most = kTopFunctions);
 
+// What `more` counts is added to `into`, CPU by CPU too, and it ends where `more` does. Rows are merged, not cut.
+void join_moments(ProfileMoment& into, ProfileMoment&& more);
+// The same of CPUs alone: those of `more` are added to `sum`, which stays in their order.
+void add_cpus(std::vector<ProfileCpu>& sum, const std::vector<ProfileCpu>& more);
+
 // A timeline whose grain follows its length: at most kMost moments; when there are more, neighbours become one. So a
 // capture of any length has between half of kMost and kMost of them, unless it is shorter than that many parts.
 // These moments hold every function, not only the top, and no CPUs: counters are read at the recorder's cuts alone.
@@ -34,7 +39,6 @@ public:
     [[nodiscard]] std::vector<ProfileMoment> take(WallTime end, std::size_t events);
 
 private:
-    static void join(ProfileMoment& into, ProfileMoment&& more);
     void halve();
 
     std::vector<ProfileMoment> moments_;

@@ -69,12 +69,20 @@ TEST(ConfigTest, EveryKeyReadsBackWhatItPrints) {
     changed.analysis = {.window = Seconds(5), .spread = Nanoseconds{}};
     changed.symbols = {.debuginfod = {"https://a.example/x", "http://127.0.0.1:8002"},
                        .debuginfod_directory = "/tmp/d"};
-    changed.store = {.directory = "/tmp/a \"b\"\\c: #\x01", .bytes = 5U << 20};
+    changed.store = {.directory = "/tmp/a \"b\"\\c: #\x01",
+                     .bytes = 5U << 20,
+                     .free_bytes = 7U << 20,
+                     .window_age = Hours(3),
+                     .rollup_length = Seconds(20),
+                     .rollup_age = Hours(4),
+                     .archive_length = Seconds(60),
+                     .archive_age = Hours(5)};
     changed.captures = {.enabled = false,
                         .directory = "/tmp/[x]",
                         .file_bytes = 1U << 20,
                         .file_age = Seconds(90),
                         .bytes = 3U << 20,
+                        .keep = Hours(2),
                         .compression = 0};
     changed.listen = {.enabled = true,
                       .address = "::",
@@ -158,6 +166,16 @@ INSTANTIATE_TEST_SUITE_P(
         RelationCase{"SameFolder", "store: {dir: /a}\ncaptures: {dir: /a}", "x.yaml:2: captures.dir: is the same"},
         RelationCase{"SameFolderOff", "store: {dir: /a}\ncaptures: {dir: /a, enabled: false}", nullptr},
         RelationCase{"NoEvents", "recording: {events: []}", "recording.events: is empty"},
+        RelationCase{"RollupOfParts", "store: {rollups: {length: 90s}}",
+                     "store.rollups.length: is no multiple of analysis.window, write several windows of 1min"},
+        RelationCase{"ArchiveOfParts", "store: {archives: {length: 25min}}",
+                     "store.archives.length: is no multiple of store.rollups.length"},
+        RelationCase{"WindowsGoTooEarly", "store: {windows: {keep: 5min}}",
+                     "store.windows.keep: is shorter than store.rollups.length, write at least 10min"},
+        RelationCase{"RollupsGoTooEarly", "store: {rollups: {keep: 1h}}",
+                     "store.rollups.keep: is shorter than store.windows.keep or store.archives.length"},
+        RelationCase{"ArchivesGoTooEarly", "store: {archives: {keep: 1d}}",
+                     "store.archives.keep: is shorter than store.rollups.keep, write at least 7d"},
         RelationCase{"SmallWindow", "recording: {slice: 1s}\nanalysis: {window: 5s, spread: 0s}", nullptr}),
     [](const auto& param) { return param.param.name; });
 

@@ -49,6 +49,8 @@ TEST(DurationFormatTest, AsksForAUnit) {
     EXPECT_EQ(format.parse("100 ms").value(), milliseconds(100));
     EXPECT_EQ(format.parse("10min").value(), minutes(10));
     EXPECT_EQ(format.parse("24h").value(), std::chrono::hours(24));
+    EXPECT_EQ(format.parse("1d").value(), std::chrono::hours(24));
+    EXPECT_EQ(format.print(std::chrono::hours(48)), "2d");
     EXPECT_EQ(format.parse("5").error().suggestion, "write 5s for seconds");
     EXPECT_FALSE(format.parse("25h"));
     EXPECT_FALSE(format.parse("5m"));

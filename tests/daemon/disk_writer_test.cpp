@@ -7,7 +7,9 @@
 #include <chrono>
 #include <filesystem>
 #include <mutex>
+#include <thread>
 
+#include "base/time_text.hpp"
 #include "tests/support/daemon_files.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -93,6 +95,43 @@ TEST_F(DiskWriterTest, TheOldestGoOverTheBudget) {
         write_whole(*disk, "4.perf.data", std::string(100, 'd'));
     }
     EXPECT_THAT(files(), ElementsAre("4.perf.data", "notes.txt")) << "the newest stays, however small the budget";
+}
+
+TEST_F(DiskWriterTest, OldOnesGoAtTheirAge) {
+    fs::create_directories(dir);
+    const auto name = [](Nanoseconds ago) { return compact_time(system_clock().wall() - ago) + ".perf.data"; };
+    const std::string old = name(std::chrono::hours(3));
+    const std::string young = name(std::chrono::hours(1));
+    const std::string newest = name({});
+    test::spill(dir + "/" + old, "old");
+    test::spill(dir + "/" + young, "young");
+    {
+        const auto disk = writer();
+        disk->set_keep(std::chrono::hours(2));
+        write_whole(*disk, newest, "newest");
+    }
+    EXPECT_THAT(files(), ElementsAre(young, newest));
+    {
+        const auto disk = writer();
+        disk->set_keep(Nanoseconds(1));
+        write_whole(*disk, newest, "newest");
+    }
+    EXPECT_THAT(files(), ElementsAre(newest)) << "the newest stays";
+}
+
+TEST_F(DiskWriterTest, WhereSpaceRunsOutTheFilesDoNotGrow) {
+    fs::create_directories(dir);
+    test::spill(dir + "/1.perf.data", std::string(100, 'a'));
+    test::spill(dir + "/2.perf.data", std::string(100, 'b'));
+    {
+        const auto disk = writer();
+        // What is there was looked at.
+        while (disk->bytes_on_disk() != 200) std::this_thread::yield();
+        disk->set_free_limit(UINT64_MAX);
+        write_whole(*disk, "3.perf.data", std::string(100, 'c'));
+        write_whole(*disk, "4.perf.data", std::string(50, 'd'));
+    }
+    EXPECT_THAT(files(), ElementsAre("3.perf.data", "4.perf.data"));
 }
 
 TEST_F(DiskWriterTest, ARefusingDiskIsReportedAndShownToTheSampler) {

@@ -106,7 +106,7 @@ TEST_F(StoreTest, RemovesTheOldestOverItsBytes) {
     EXPECT_THAT(ids(store), ElementsAre(kTwo, kThree));
     EXPECT_THAT(files(), ElementsAre(std::string(kTwo) + ".profile", std::string(kThree) + ".profile"));
     EXPECT_EQ(store.counters().removed, 1U);
-    store.set_budget(1);
+    store.set_limits(options(1));
     EXPECT_THAT(ids(store), ElementsAre(kThree)) << "the newest stays, however small the budget";
     ProfileStore again(options(1));
     again.open();
@@ -224,7 +224,7 @@ TEST_F(StoreTest, AWindowTakenByTheBudgetIsNotFound) {
     store.open();
     fill(store);
     const auto before = store.catalog();
-    store.set_budget(1);
+    store.set_limits(options(1));
     const auto read = read_window(dir, *before->front());
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().code, ErrorCode::kNotFound);

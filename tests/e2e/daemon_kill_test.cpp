@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <random>
 #include <thread>
 
@@ -40,7 +41,7 @@ std::uint64_t readable_samples(const std::string& path) {
 
 TEST(DaemonKill, LosesNoCompletedWindowAndNoReadableCapture) {
     if (const auto why = test::why_no_daemon(); !why.empty()) GTEST_SKIP() << why;
-    constexpr int kKills = 10;
+    const int kills = std::getenv("PERFVIGIL_LONG") != nullptr ? 50 : 10;
     test::TempFolder folder;
     // One seed per run: each run kills at other moments, a failure names its own.
     const auto seed = std::random_device{}();
@@ -48,7 +49,7 @@ TEST(DaemonKill, LosesNoCompletedWindowAndNoReadableCapture) {
     std::uniform_int_distribution<int> moment(0, 1500);
     std::vector<std::string> completed;
     const test::Client load("split70_30", {"300"});
-    for (int i = 0; i < kKills; ++i) {
+    for (int i = 0; i < kills; ++i) {
         DaemonProcess daemon(folder);
         daemon.start({.slice = "1s", .window = "1s"});
         ASSERT_TRUE(daemon.wait_windows(completed.size() + 1)) << "seed " << seed << "\n" << daemon.log();
@@ -63,14 +64,14 @@ TEST(DaemonKill, LosesNoCompletedWindowAndNoReadableCapture) {
         ASSERT_EQ(daemon.wait(seconds(5)), -SIGKILL);
         completed = std::move(now);
     }
-    EXPECT_GE(completed.size(), static_cast<std::size_t>(kKills));
+    EXPECT_GE(completed.size(), static_cast<std::size_t>(kills));
 
     for (const auto& name : DaemonProcess::files(folder / "store", ".profile")) {
         const auto text = test::slurp(folder / ("store/" + name));
         EXPECT_TRUE(analyzer::decode_profile(std::as_bytes(std::span(text)))) << name;
     }
     const auto partial = DaemonProcess::files(folder / "captures", ".perf.data.partial");
-    EXPECT_EQ(partial.size(), static_cast<std::size_t>(kKills)) << "each kill leaves its capture";
+    EXPECT_EQ(partial.size(), static_cast<std::size_t>(kills)) << "each kill leaves its capture";
     for (const auto& name : partial) {
         EXPECT_GT(readable_samples(folder / ("captures/" + name)), 0U) << name << ", seed " << seed;
     }
@@ -81,6 +82,55 @@ TEST(DaemonKill, LosesNoCompletedWindowAndNoReadableCapture) {
     ASSERT_TRUE(daemon.wait_ready()) << daemon.log();
     daemon.signal(SIGTERM);
     EXPECT_EQ(daemon.wait(seconds(5)), 0) << daemon.log();
+}
+
+// What the store tells about all time, each moment once.
+struct Kept {
+    std::uint64_t samples = 0;
+    double seconds = 0;
+};
+Kept kept(const DaemonProcess& daemon) {
+    Kept sum;
+    const auto list = daemon.get_json("/v1/windows?since=0&until=4000000000000000000");
+    for (const auto& window : list.at("windows").as_array()) {
+        sum.samples += window.at("samples").to_number<std::uint64_t>();
+        sum.seconds += window.at("duration_seconds").to_number<double>();
+    }
+    return sum;
+}
+
+// With windows of a second that are rolled up and removed all the while: a kill between a roll-up and the end of its
+// parts neither loses nor doubles a sample.
+TEST(DaemonKill, RollupsNeitherLoseNorDouble) {
+    if (const auto why = test::why_no_daemon(); !why.empty()) GTEST_SKIP() << why;
+    const int kills = std::getenv("PERFVIGIL_LONG") != nullptr ? 50 : 8;
+    test::TempFolder folder;
+    const auto seed = std::random_device{}();
+    std::mt19937 random(seed);
+    std::uniform_int_distribution<int> moment(0, 3000);
+    const DaemonProcess::Settings settings{.slice = "1s",
+                                           .window = "1s",
+                                           .storing =
+                                               ", windows: {keep: 2s}, rollups: {length: 2s, keep: 6s}, "
+                                               "archives: {length: 6s}"};
+    const auto begun = std::chrono::steady_clock::now();
+    Kept before;
+    for (int i = 0; i < kills; ++i) {
+        DaemonProcess daemon(folder);
+        daemon.start(settings);
+        ASSERT_TRUE(daemon.wait_ready()) << "seed " << seed << "\n" << daemon.log();
+        auto now = kept(daemon);
+        EXPECT_GE(now.samples, before.samples) << "lost after kill " << i << ", seed " << seed;
+        std::this_thread::sleep_for(milliseconds(moment(random)));
+        now = kept(daemon);
+        const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begun;
+        EXPECT_LE(now.seconds, elapsed.count() + 1) << "doubled after kill " << i << ", seed " << seed;
+        daemon.signal(SIGKILL);
+        ASSERT_EQ(daemon.wait(seconds(5)), -SIGKILL);
+        before = now;
+    }
+    EXPECT_GT(before.samples, 0U);
+    EXPECT_FALSE(DaemonProcess::files(folder / "store", "-r.profile").empty()) << "nothing was rolled up";
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ public:
         std::string frequency = "99Hz";
         std::string recording{};  // further keys of their sections: ", rings: {samples: 64KiB}"
         std::string capturing{};
+        std::string storing{};
         std::string extra{};  // further sections of the configuration
         std::string listen = "127.0.0.1:0";
         std::string store{};                     // empty: a folder of its own
