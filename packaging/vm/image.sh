@@ -18,7 +18,7 @@ vm_arm64_root=${XDG_CACHE_HOME:-$HOME/.cache}/perfvigil/arm64/root
 # cpu max: the instructions that today's kernels and libraries ask for.
 if [[ $vm_arch == arm64 ]]; then
     # Signing pointers by qemu's own quick function: the architected one takes most of an emulated call.
-    vm_qemu=qemu-system-aarch64 vm_console=ttyAMA0 vm_machine=(-M virt,gic-version=3 -cpu max,pauth-impdef=on -smp 2)
+    vm_qemu=qemu-system-aarch64 vm_console=ttyAMA0 vm_machine=(-M 'virt,gic-version=3' -cpu 'max,pauth-impdef=on' -smp 2)
 else
     vm_qemu=qemu-system-x86_64 vm_console=ttyS0 vm_machine=(-cpu max -smp 1)
 fi
