@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The virtual machine that the words of ./dev vm share: a Debian 12 with the kernel it ships, its headers and the test
-# modules of packaging/vm/module, booted with software emulation alone (a host without KVM, or another architecture).
+# The virtual machines that the words of ./dev vm share: a Debian 12 with the kernel it ships, booted with software
+# emulation alone (a host without KVM, or another architecture). With vm_arch=amd64, the default, it has the kernel's
+# headers and the test modules of packaging/vm/module, and one CPU; with arm64 a PMU (armv8_pmuv3) and two CPUs.
 # To be sourced. Images are made once and kept in the cache folder; a machine writes into a throw-away copy.
 #
 #   vm_image                    makes $vm_dir/{root.img,vmlinuz,initrd.img} unless they are there
@@ -13,6 +14,14 @@
 vm_root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 vm_arch=${vm_arch:-amd64}
 vm_memory=${vm_memory:-1024}
+vm_arm64_root=${XDG_CACHE_HOME:-$HOME/.cache}/perfvigil/arm64/root
+# cpu max: the instructions that today's kernels and libraries ask for.
+if [[ $vm_arch == arm64 ]]; then
+    # Signing pointers by qemu's own quick function: the architected one takes most of an emulated call.
+    vm_qemu=qemu-system-aarch64 vm_console=ttyAMA0 vm_machine=(-M 'virt,gic-version=3' -cpu 'max,pauth-impdef=on' -smp 2)
+else
+    vm_qemu=qemu-system-x86_64 vm_console=ttyS0 vm_machine=(-cpu max -smp 1)
+fi
 vm_packages=(linux-image-amd64 linux-headers-amd64 make linux-perf busybox kmod procps xz-utils zstd e2fsprogs)
 
 vm_fail() {
@@ -22,17 +31,27 @@ vm_fail() {
 
 # What an image depends on, in its name: another recipe makes another image.
 vm_recipe() {
+    if [[ $vm_arch == arm64 ]]; then
+        cat "$vm_arm64_root/recipe" "$vm_root/make_arm64_image.sh" "$vm_root/guest/init" | sha256sum | cut -c1-12
+        return
+    fi
     { printf '%s\n' "${vm_packages[@]}" && cat "$vm_root/make_image.sh" "$vm_root"/module/* "$vm_root/guest/init"; } | sha256sum | cut -c1-12
 }
 
 vm_image() {
-    local tool
-    for tool in mmdebstrap mke2fs qemu-system-x86_64; do
+    local tool tools=(mmdebstrap mke2fs "$vm_qemu")
+    [[ $vm_arch != arm64 ]] || tools+=(cpio depmod)
+    for tool in "${tools[@]}"; do
         command -v "$tool" >/dev/null || [[ -x /sbin/$tool ]] || vm_fail "$tool is not installed (./dev deps vm)" || return 1
     done
+    [[ $vm_arch != arm64 ]] || bash "$vm_root/make_arm64_root.sh" "$vm_arm64_root" || return 1
     vm_dir=${XDG_CACHE_HOME:-$HOME/.cache}/perfvigil/vm/$vm_arch-$(vm_recipe)
     [[ -s $vm_dir/root.img ]] && return
     echo "vm: making $vm_dir (some minutes, once)"
+    if [[ $vm_arch == arm64 ]]; then
+        bash "$vm_root/make_arm64_image.sh" "$vm_dir" "$vm_arm64_root"
+        return
+    fi
     bash "$vm_root/make_image.sh" "$vm_dir" "${vm_packages[@]}"
 }
 
@@ -56,6 +75,8 @@ vm_add_program() {
     local program library
     for program in "$@"; do
         cp "$program" "$vm_work/pv/bin/"
+        # arm64's image has every library that the preset links.
+        [[ $vm_arch != arm64 ]] || continue
         # The C library is the image's own; its version is that of the host's Debian.
         while read -r library; do
             [[ $library == */libc.so.6 || $library == */ld-linux* ]] || cp -Ln "$library" "$vm_work/pv/lib/"
@@ -68,11 +89,11 @@ vm_run() {
     mkdir -p "$out"
     mke2fs -q -t ext4 -d "$vm_work/pv" -L pv "$vm_work/pv.img" 512M
     truncate -s 512M "$vm_work/out.img"
-    # cpu max: the instructions that today's kernels and libraries ask for. No network card: nothing in here calls out.
-    timeout --kill-after=10 "$seconds" qemu-system-x86_64 -accel tcg -cpu max -m "$vm_memory" -smp 1 \
+    # No network card: nothing in here calls out.
+    timeout --kill-after=10 "$seconds" "$vm_qemu" -accel tcg "${vm_machine[@]}" -m "$vm_memory" \
         -nodefaults -no-reboot -nographic -serial "file:$out/console" -nic none \
         -kernel "$vm_dir/vmlinuz" -initrd "$vm_dir/initrd.img" \
-        -append "root=/dev/vda rw console=ttyS0 init=/pv-init pv_check=$check quiet panic=-1 ${vm_cmdline:-}" \
+        -append "root=/dev/vda rw console=$vm_console init=/pv-init pv_check=$check quiet panic=-1 ${vm_cmdline:-}" \
         -drive "file=$vm_dir/root.img,format=raw,if=virtio,snapshot=on" \
         -drive "file=$vm_work/pv.img,format=raw,if=virtio,readonly=on" \
         -drive "file=$vm_work/out.img,format=raw,if=virtio" </dev/null || status=$?

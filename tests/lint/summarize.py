@@ -70,6 +70,20 @@ def read_results(path):
     return Counts(passed, failed, skipped, reasons)
 
 
+def words_of_vm():
+    """What ./dev vm knows: the scripts of packaging/vm, but for those that make machines."""
+    scripts = sorted(path.stem for path in pathlib.Path("packaging/vm").glob("*.sh"))
+    return [name for name in scripts if name != "image" and not name.startswith("make_")]
+
+
+def not_run(labels, words):
+    """One line for each label that has work here and was left out of this run."""
+    if "vm" in labels or not words:
+        return []
+    checks = " and ".join(f"./dev vm {word}" for word in words)
+    return [f"NOT RUN: the checks in virtual machines, {checks} (./dev test --long runs them too)"]
+
+
 def summarize(results, can_run=can_run):
     """(lines to print, whether all is well)."""
     lines, faults = [], []
@@ -135,6 +149,10 @@ def self_test():
             lines, got = summarize(pathlib.Path(folder), able_to)
             assert got == well and words in "\n".join(lines) + "\n", (files, lines)
             assert (" 0 failed," in lines[-1]) == well, lines[-1]
+    assert not_run({"unit", "vm"}, ["pmu"]) == not_run({"unit"}, []) == []
+    line, = not_run({"unit"}, ["pmu", "symbols"])
+    assert line.startswith("NOT RUN") and "./dev vm pmu and ./dev vm symbols" in line, line
+    assert "symbols" in words_of_vm() and not any(word.startswith(("make", "image")) for word in words_of_vm())
     print("summarize.py: self-test passed")
 
 
@@ -142,6 +160,8 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--self-test"]:
         self_test()
     else:
-        output, well = summarize(pathlib.Path(sys.argv[1]))
+        folder = pathlib.Path(sys.argv[1])
+        output, well = summarize(folder)
+        output[-1:-1] = not_run({path.stem for path in folder.iterdir()}, words_of_vm())
         print("\n".join(output))
         sys.exit(0 if well else 1)
