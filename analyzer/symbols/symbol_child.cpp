@@ -91,17 +91,11 @@ std::string default_symbol_program() {
     if (const char* named = ::secure_getenv("PERFVIGIL_SYMBOLS"); named != nullptr && *named != '\0') return named;
     std::array<char, 4096> self{};
     const auto size = ::readlink("/proc/self/exe", self.data(), self.size());
-    if (size > 0) {
-        std::string beside(self.data(), static_cast<std::size_t>(size));
-        beside.erase(beside.rfind('/') + 1);
-        beside += kProgramName;
-        if (::access(beside.c_str(), X_OK) == 0) return beside;
-    }
-#ifdef PERFVIGIL_LIBEXEC_DIR
-    return std::string(PERFVIGIL_LIBEXEC_DIR "/") + kProgramName;
-#else
-    return std::string("/usr/libexec/perfvigil/") + kProgramName;
-#endif
+    std::string folder(self.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    folder.erase(folder.rfind('/') + 1);
+    std::string program = folder + kProgramName;
+    if (::access(program.c_str(), X_OK) == 0) return program;
+    return folder + "../libexec/perfvigil/" + kProgramName;
 }
 
 SymbolChild::SymbolChild(SymbolChildOptions options, const Clock& clock) : options_(std::move(options)), clock_(clock) {

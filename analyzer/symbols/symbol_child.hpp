@@ -37,7 +37,8 @@ struct SymbolChildOptions {
     Nanoseconds longest_pause = std::chrono::minutes(5);
 };
 
-// $PERFVIGIL_SYMBOLS, else perfvigil-symbols beside the running program, else in the libexec folder it was built for.
+// $PERFVIGIL_SYMBOLS, else perfvigil-symbols beside the running program, else in ../libexec/perfvigil from there: the
+// same for any prefix.
 [[nodiscard]] std::string default_symbol_program();
 
 class SymbolChild {
