@@ -144,10 +144,12 @@ Result<Profile> CaptureAnalysis::finish(std::string id) {
 // The lines and inlined calls that were asked for.
 void CaptureAnalysis::add_debug_information(Profile& profile, const std::vector<SampledCode>& codes) {
     if (!selection_.by_line && !selection_.apart()) return;
-    auto found = source_->frames_of(codes);
+    auto found = source_->frames_of(codes, selection_.debug_scope());
     if (selection_.by_line) name_source_lines(profile, found.frames);
     if (selection_.apart()) expand_frames(profile, found.frames, selection_, fine_ ? 0 : kTopFunctions);
-    for (auto& sentence : found.sentences) profile.warnings.push_back(std::move(sentence));
+    for (auto* sentences : {&found.sentences, &found.module_sentences}) {
+        for (auto& sentence : *sentences) profile.warnings.push_back(std::move(sentence));
+    }
 }
 
 Result<Profile> analyze_capture(collector::CaptureReader& reader, std::string id, const CaptureOptions& options,

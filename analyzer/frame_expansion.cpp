@@ -6,6 +6,7 @@
 #include "analyzer/function_name.hpp"
 #include "analyzer/profile/tables.hpp"
 #include "analyzer/slice/moment_tables.hpp"
+#include "analyzer/symbols/kernel_dso.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -52,26 +53,30 @@ private:
         const std::size_t position = function.line == 0 ? frames_.size() : function.line - 1;
         if (position >= frames_.size() || frames_[position].empty()) return {tables_.function(compiled)};
         const auto& frames = frames_[position];
+        const bool in_module = function.kernel && function.dso != kKernelDso;
+        const bool inlined = selection_.inlined && (!in_module || selection_.module_inlined);
         std::vector<std::uint32_t> numbers;
-        if (selection_.inlined) {
+        if (inlined) {
             for (std::size_t i = 0; i + 1 < frames.size(); ++i) {
                 // Without a name it is a part of its caller.
                 if (frames[i].function.empty()) continue;
-                ProfileFunction inlined{.name = std::string(function_group(frames[i].function, function.dso)),
-                                        .dso = function.dso,
-                                        .kernel = function.kernel,
-                                        .reason = UnknownReason::kNone,
-                                        .inlined = true};
-                numbers.push_back(tables_.function(at(std::move(inlined), frames[i])));
+                ProfileFunction call{.name = std::string(function_group(frames[i].function, function.dso)),
+                                     .dso = function.dso,
+                                     .kernel = function.kernel,
+                                     .reason = UnknownReason::kNone,
+                                     .inlined = true};
+                numbers.push_back(tables_.function(at(std::move(call), frames[i])));
             }
         }
-        const InlinedFrame& own = selection_.inlined ? frames.back() : frames.front();
+        const InlinedFrame& own = inlined ? frames.back() : frames.front();
         numbers.push_back(tables_.function(at(std::move(compiled), own)));
         return numbers;
     }
 
     [[nodiscard]] ProfileFunction at(ProfileFunction function, const InlinedFrame& frame) const {
-        if (!selection_.lines || frame.file.empty() || frame.line == 0) return function;
+        const bool in_module = function.kernel && function.dso != kKernelDso;
+        const bool wanted = selection_.lines && (!in_module || selection_.module_lines);
+        if (!wanted || frame.file.empty() || frame.line == 0) return function;
         function.file = frame.file;
         function.line = frame.line;
         return function;

@@ -6,10 +6,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
+#include <span>
+#include <utility>
 
 #include "analyzer/bundle/evidence_names.hpp"
 #include "analyzer/symbols/elf_head.hpp"
+#include "analyzer/symbols/kernel_dso.hpp"
 #include "analyzer/symbols/line_source.hpp"
+#include "analyzer/symbols/lines_format.hpp"
 #include "analyzer/symbols/regular_file.hpp"
 #include "analyzer/symbols/this_host.hpp"
 #include "base/fd.hpp"
@@ -19,7 +24,6 @@ namespace {
 
 constexpr std::uint64_t kLargestFunction = 4U << 20;
 constexpr const char* kKcore = "/proc/kcore";
-constexpr std::string_view kKernelDso = "[kernel.kallsyms]";
 
 // Fewer bytes at the file's end.
 std::vector<std::byte> bytes_at(int fd, std::uint64_t offset, std::uint64_t size) {
@@ -58,7 +62,54 @@ public:
         }
     }
 
+    // The source lines of all functions that were found; to open the debug information of a large file takes seconds.
+    void find_lines() {
+        for (auto& [identity, question] : questions_) {
+            auto& functions = question.functions;
+            for (std::size_t done = 0; done < functions.size();) {
+                std::vector<LinkAddress> addresses;
+                std::size_t next = done;
+                do {
+                    const FunctionCode& made = *functions[next++];
+                    for (std::uint64_t i = 0; i < made.function.size; ++i)
+                        addresses.push_back(LinkAddress{link_start(made).value + i});
+                } while (next < functions.size() &&
+                         addresses.size() + functions[next]->function.size <= kMaxLineAddresses);
+                const std::span part(functions.begin() + static_cast<std::ptrdiff_t>(done), next - done);
+                take_lines(part, source_lines_of(names_, *question.file, addresses));
+                done = next;
+            }
+        }
+        questions_.clear();
+    }
+
 private:
+    struct Question {
+        OpenedFileRef file;
+        std::vector<FunctionCode*> functions;
+    };
+
+    static LinkAddress link_start(const FunctionCode& made) { return LinkAddress{made.function.start + made.shift}; }
+
+    void ask_lines(FunctionCode& made, const OpenedFileRef& file) {
+        Question& question = questions_[{file->device, file->inode}];
+        question.file = file;
+        question.functions.push_back(&made);
+    }
+
+    static void take_lines(std::span<FunctionCode* const> functions, const Result<SourceLines>& lines) {
+        for (FunctionCode* made : functions) {
+            if (!lines) {
+                made->notes.push_back("Its source lines could not be read: " + lines.error().message + ".");
+            } else if (!lines->has_debug_info()) {
+                made->notes.push_back("There is no debug information for " + made->function.dso_name +
+                                      ": build it with -g, or install its debug symbols, to see source lines.");
+            } else {
+                made->lines = lines->part(link_start(*made), made->function.size);
+            }
+        }
+    }
+
     void describe(FunctionCode& made, const ElfHead& head) const {
         made.machine = head.machine;
         made.big_endian = head.big_endian;
@@ -84,23 +135,7 @@ private:
         });
         if (load != head->loads.end()) made.shift = load->address - load->offset;
         made.code = bytes_at((*file)->fd.get(), function.start, function.size);
-        find_lines(made, **file);
-    }
-
-    void find_lines(FunctionCode& made, const OpenedFile& file) {
-        std::vector<LinkAddress> addresses;
-        for (std::uint64_t i = 0; i < made.function.size; ++i) {
-            addresses.push_back(LinkAddress{made.function.start + i + made.shift});
-        }
-        auto lines = source_lines_of(names_, file, addresses);
-        if (!lines) {
-            made.notes.push_back("Its source lines could not be read: " + lines.error().message + ".");
-        } else if (!lines->has_debug_info()) {
-            made.notes.push_back("There is no debug information for " + made.function.dso_name +
-                                 ": build it with -g, or install its debug symbols, to see source lines.");
-        } else {
-            made.lines = std::move(*lines);
-        }
+        ask_lines(made, *file);
     }
 
     void of_kernel(FunctionCode& made) {
@@ -158,7 +193,7 @@ private:
                 "The code is that of the kernel's image: what the kernel patches in itself at its start is not in it.");
         }
         note_pokes(made);
-        find_lines(made, *file);
+        ask_lines(made, file);
     }
 
     bool of_kcore(FunctionCode& made) const {
@@ -196,13 +231,16 @@ private:
     const collector::HostFacts& host_;
     const SymbolSources& sources_;
     const Clock& clock_;
+    std::map<std::pair<dev_t, ino_t>, Question> questions_;  // by file; functions to be found lines for
 };
 
 }  // namespace
 
-void find_code(FunctionCode& made, CaptureAnalysis& analysis, const collector::HostFacts& host,
-               const SymbolSources& sources, const Clock& clock) {
-    CodeFinder(analysis, host, sources, clock).find(made);
+void find_codes(std::vector<FunctionCode>& made, CaptureAnalysis& analysis, const collector::HostFacts& host,
+                const SymbolSources& sources, const Clock& clock) {
+    CodeFinder finder(analysis, host, sources, clock);
+    for (auto& function : made) finder.find(function);
+    finder.find_lines();
 }
 
 Result<FunctionCodes> function_codes(collector::CaptureReader& reader, const CodeRequest& request,
@@ -218,14 +256,12 @@ Result<FunctionCodes> function_codes(collector::CaptureReader& reader, const Cod
     found.event = counts.event();
     found.profile = std::move(*profile);
     for (auto& function : counts.functions()) {
-        FunctionCode made;
-        made.function = std::move(function);
-        if (auto* evidence = (*analysis)->evidence()) {
-            evidence->find_code(made);
-        } else {
-            find_code(made, **analysis, reader.host(), options.symbols, clock);
-        }
-        found.functions.push_back(std::move(made));
+        found.functions.emplace_back().function = std::move(function);
+    }
+    if (auto* evidence = (*analysis)->evidence()) {
+        for (auto& made : found.functions) evidence->find_code(made);
+    } else {
+        find_codes(found.functions, **analysis, reader.host(), options.symbols, clock);
     }
     return found;
 }

@@ -43,9 +43,10 @@ struct FunctionCodes {
     Profile profile;  // of the whole capture
 };
 
-// Fills in code, lines and notes of `made`, whose function is known.
-void find_code(FunctionCode& made, CaptureAnalysis& analysis, const collector::HostFacts& host,
-               const SymbolSources& sources, const Clock& clock);
+// Fills in code, lines and notes of `made`, whose functions are known. The debug information of a file is read once,
+// for all its functions together.
+void find_codes(std::vector<FunctionCode>& made, CaptureAnalysis& analysis, const collector::HostFacts& host,
+                const SymbolSources& sources, const Clock& clock);
 
 [[nodiscard]] Result<FunctionCodes> function_codes(collector::CaptureReader& reader, const CodeRequest& request,
                                                    const CaptureOptions& options, const Clock& clock);

@@ -9,8 +9,8 @@ std::vector<collector::KernelTextRange> HostNameSource::kernel_text() {
     return capture_text_ranges(reader_.host(), names_.names().symbolizer().kernel());
 }
 
-CodeFrames HostNameSource::frames_of(const std::vector<SampledCode>& codes) {
-    return code_frames(codes, names_.names());
+CodeFrames HostNameSource::frames_of(const std::vector<SampledCode>& codes, DebugScope scope) {
+    return code_frames(codes, scope, names_.names());
 }
 
 std::vector<JitCode> HostNameSource::jit_code(const collector::DsoRef& marker) {

@@ -22,7 +22,7 @@ public:
     void begin_window() override { names_.begin_window(); }
     void begin_slice(MonotonicTime from, MonotonicTime to) override { names_.begin_slice(from, to); }
     [[nodiscard]] std::vector<collector::KernelTextRange> kernel_text() override;
-    [[nodiscard]] CodeFrames frames_of(const std::vector<SampledCode>& codes) override;
+    [[nodiscard]] CodeFrames frames_of(const std::vector<SampledCode>& codes, DebugScope scope) override;
     [[nodiscard]] UserChains& user_chains() override { return unwinding_; }
     [[nodiscard]] std::vector<JitCode> jit_code(const collector::DsoRef& marker) override;
     [[nodiscard]] Result<void> usable() override;

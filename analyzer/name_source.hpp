@@ -21,7 +21,7 @@ class NameSource : public Symbolizer {
 public:
     // Asked once, after the records in front of the first sample.
     [[nodiscard]] virtual std::vector<collector::KernelTextRange> kernel_text() = 0;
-    [[nodiscard]] virtual CodeFrames frames_of(const std::vector<SampledCode>& codes) = 0;
+    [[nodiscard]] virtual CodeFrames frames_of(const std::vector<SampledCode>& codes, DebugScope scope) = 0;
     // Call chains of samples that hold a copy of their stack.
     [[nodiscard]] virtual UserChains& user_chains() = 0;
     // What the jitdump that `marker` announces says, in order of time; empty: it is not to be had. Asked once for each.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/sampled_codes.hpp"
 #include "base/error.hpp"
 #include "base/ids.hpp"
 
@@ -43,11 +44,18 @@ struct SampleSelection {
     // Whether stacks show the calls that were inlined, and each function's source line: ProfileFunction.
     bool inlined = false;
     bool lines = false;
+    // The same in kernel modules. Apart, because calls that the compiler inlined in a module read like stacks of the
+    // kernel's that never were: seldom what one looks for.
+    bool module_inlined = false;
+    bool module_lines = false;
 
     [[nodiscard]] bool selects() const { return time || !cpus.empty() || !pids.empty() || !tids.empty(); }
     [[nodiscard]] bool tells_apart() const { return by_pid || by_tid || by_cpu || by_line || apart(); }
     // Functions stay apart by address while the profile grows.
     [[nodiscard]] bool apart() const { return inlined || lines; }
+    [[nodiscard]] DebugScope debug_scope() const {
+        return module_inlined || module_lines ? DebugScope::kEverything : DebugScope::kNotModules;
+    }
     // As on the command line, for Profile::filter: "--time 10s..20s --cpu 0,1 --pid 7"; empty where nothing is
     // selected.
     [[nodiscard]] std::string text() const;

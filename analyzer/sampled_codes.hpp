@@ -17,6 +17,9 @@ struct SampledCode {
     std::uint64_t offset = 0;  // in the Dso's terms
 };
 
+// Whether kernel modules are asked for their debug information too.
+enum class DebugScope : std::uint8_t { kNotModules, kEverything };
+
 class SampledCodes {
 public:
     [[nodiscard]] std::size_t number_of(const collector::DsoRef& dso, std::uint64_t offset) {

@@ -72,7 +72,8 @@ void add_bundle(CLI::App& app, int& exit_code) {
         .add_option("--buildid-dir", options.bundle.symbols.buildid_dir, "perf's build-id cache (default: ~/.debug)")
         ->option_text("DIR");
     command
-        .add_option("--vmlinux", options.bundle.vmlinux, "the recorded kernel's vmlinux, for the code of its functions")
+        .add_option("--vmlinux", options.bundle.symbols.vmlinux,
+                    "the recording kernel's image or debug file (its build-id)")
         ->option_text("FILE");
     command
         .add_option("--functions", options.bundle.most_functions,

@@ -15,6 +15,8 @@ namespace perfvigil::cli {
 namespace {
 
 constexpr const char* kFilters = "Filters (they compose; NAME: a name or a glob, or a comma list of them)";
+constexpr const char* kWanted = "on";
+constexpr const char* kModules = "modules";
 constexpr const char* kReading = "How a file is read";
 
 // One value each time the option is given: a file may follow it.
@@ -116,11 +118,28 @@ void add_reading(CLI::App& command, analyzer::LoadOptions& load) {
         ->group(kReading);
 }
 
+// A switch that takes "modules" behind '=': a file may follow it without one.
+void add_scoped(CLI::App& command, const std::string& option, bool& wanted, bool& in_modules,
+                const std::string& description) {
+    command.add_flag(option + "{" + kWanted + "}", description)
+        ->each([&wanted, &in_modules, option](const std::string& value) {
+            if (value != kWanted && value != kModules) {
+                throw CLI::ValidationError(option, "takes no value but 'modules'");
+            }
+            wanted = true;
+            in_modules = value == kModules;
+        })
+        ->group(kReading);
+}
+
 void add_debug_information(CLI::App& command, analyzer::SampleSelection& samples) {
-    command.add_flag("--inline", samples.inlined, "calls that the compiler inlined as functions of their own (files)")
-        ->group(kReading);
-    command.add_flag("--srcline", samples.lines, "each function with its source line, and apart by it (files)")
-        ->group(kReading);
+    add_scoped(command, "--inline", samples.inlined, samples.module_inlined,
+               "calls that the compiler inlined as functions of their own (files); of the kernel where its vmlinux has "
+               "debug information, of its modules only with --inline=modules: chains that seem to pass through "
+               "functions which were never called are the commonest way to misread a module");
+    add_scoped(command, "--srcline", samples.lines, samples.module_lines,
+               "each function with its source line, and apart by it (files); in kernel modules only with "
+               "--srcline=modules");
 }
 
 void add_input_format(CLI::App& command, std::optional<analyzer::InputFormat>& format) {

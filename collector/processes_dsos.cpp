@@ -7,6 +7,7 @@
 #include <boost/container_hash/hash.hpp>
 
 #include "collector/processes.hpp"
+#include "collector/vdso_name.hpp"
 
 namespace perfvigil::collector {
 namespace {
@@ -39,6 +40,8 @@ DsoRef ProcessTable::dso_of(const MmapRecord& mmap, Entry& entry) {
     const DsoKind kind = dso_kind_of(mmap.path, mmap.build_id, mmap.map_flags);
     if (kind == DsoKind::kAnonymous) return anonymous_dso(entry);
     DsoKey key{.kind = kind, .path = mmap.path.substr(0, kMaxPathSize), .build_id = mmap.build_id};
+    // A 64-bit process has its vDSO beside its stack, far above what 32 bits reach.
+    if (kind == DsoKind::kVdso && mmap.start <= std::numeric_limits<std::uint32_t>::max()) key.path = kVdso32;
     if (kind == DsoKind::kFile) {
         key.major = mmap.major;
         key.minor = mmap.minor;

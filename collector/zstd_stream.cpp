@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace perfvigil::collector {
 namespace {
@@ -77,6 +78,23 @@ Result<void> ZstdDecompressor::decompress(Bytes in, std::vector<std::byte>& out,
         if (!full && output.pos == 0 && input.pos < input.size)
             return fail(ErrorCode::kInvalid, "zstd stream: no progress");
     }
+}
+
+Result<std::vector<std::byte>> unpack_frame(Bytes frame) {
+    // Far above anything that is written, and it compresses well, but not a thousandfold.
+    constexpr std::size_t kMost = 128U << 20;
+    constexpr std::size_t kMostExpansion = 200;
+    constexpr std::size_t kSmall = 1U << 20;
+    auto stream = ZstdDecompressor::create();
+    if (!stream) return fail(std::move(stream.error()));
+    std::vector<std::byte> plain;
+    const std::size_t limit = std::min(kMost, kSmall + frame.size() * kMostExpansion);
+    if (auto done = stream->decompress(frame, plain, limit); !done) return fail(std::move(done.error()));
+    // Cut at a boundary of zstd's blocks it would otherwise pass for a shorter one.
+    if (plain.size() != ZSTD_getFrameContentSize(frame.data(), frame.size())) {
+        return fail(ErrorCode::kTruncated, "it ends early");
+    }
+    return plain;
 }
 
 }  // namespace perfvigil::collector

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The one continuous zstd stream that PERF_RECORD_COMPRESSED records of a file hold together
 // (perf.data-file-format.txt). What comes out of a decompressor is bounded by the caller: hostile input expands
-// a hundred thousandfold.
+// a hundred thousandfold. And the single frames in which our own files are kept.
 #pragma once
 
 #include <cstddef>
@@ -48,5 +48,9 @@ private:
     explicit ZstdDecompressor(ZSTD_DCtx_s* context) : context_(context) {}
     std::unique_ptr<ZSTD_DCtx_s, Free> context_;
 };
+
+// What the one frame of a file of ours (a stored profile, the evidence of a bundle) holds. Refused are frames that end
+// early and those that would hold more than 128 MiB, or, beyond the first MiB, more than 200 times their own size.
+[[nodiscard]] Result<std::vector<std::byte>> unpack_frame(Bytes frame);
 
 }  // namespace perfvigil::collector

@@ -53,6 +53,10 @@ struct EvidenceDso {
     Pid pid{};                   // of code without a file; else 0
     std::uint32_t function = 0;  // strings; of code that the kernel made, else ""
     std::uint64_t start = 0;     // the same
+    // What the file itself, and the package manager that installed it, said (FileFacts). Strings plus one; 0: nothing.
+    BuildId file_build_id{};
+    std::uint32_t package = 0;
+    std::uint32_t package_version = 0;
     struct Address {
         std::uint64_t offset = 0;
         std::uint32_t symbol = 0;
@@ -121,9 +125,10 @@ struct Evidence {
     std::vector<EvidenceChain> chains;
     std::vector<EvidenceDso> dsos;
     std::vector<EvidenceText> kernel_text;
-    std::vector<std::string> refusals;        // what names had to do without, as reports say it
-    std::vector<std::string> line_sentences;  // the same of lines and inlined calls
-    std::vector<std::string> notes;           // where names came from, as far as that has to be known
+    std::vector<std::string> refusals;               // what names had to do without, as reports say it
+    std::vector<std::string> line_sentences;         // the same of lines and inlined calls
+    std::vector<std::string> module_line_sentences;  // the same in kernel modules, beyond those
+    std::vector<std::string> notes;                  // where names came from, as far as that has to be known
     std::vector<collector::Degraded> degraded;
     std::vector<EvidenceStack> stacks;
     std::vector<EvidenceUnwound> unwound;       // strictly ascending by sample

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The reading half of evidence_codec.hpp.
-#include <zstd.h>
-
 #include <algorithm>
 #include <exception>
 #include <limits>
@@ -22,10 +20,6 @@ namespace {
 
 namespace field = evidence_field;
 
-// As for profiles: far above any capture's, and they compress well, but not a thousandfold.
-constexpr std::size_t kMostBytes = 128U << 20;
-constexpr std::size_t kMostExpansion = 200;
-constexpr std::size_t kSmall = 1U << 20;
 // A message costs its writer two bytes and us hundreds.
 constexpr std::size_t kMostDsos = 1U << 20;
 constexpr std::size_t kMostStacks = 1U << 22;
@@ -162,14 +156,18 @@ void read_chains(const Message& message, Evidence& evidence) {
     if (next != frames.size()) damaged("frames of no chain");
 }
 
+BuildId read_build_id(const Message& message, std::uint32_t tag) {
+    const std::string id = message.text(tag);
+    return BuildId(std::as_bytes(std::span(id)));
+}
+
 EvidenceDso read_dso(const Message& message, const Evidence& evidence) {
     EvidenceDso dso;
     const auto kind = message.number<std::uint32_t>(field::kDsoKind);
     if (kind > static_cast<std::uint32_t>(collector::DsoKind::kKernelCode)) damaged("an unknown kind of binary");
     dso.kind = static_cast<collector::DsoKind>(kind);
     into(dso.path, evidence.strings.size())(message.number(field::kDsoPath));
-    const std::string id = message.text(field::kDsoBuildId);
-    dso.build_id = BuildId(std::as_bytes(std::span(id)));
+    dso.build_id = read_build_id(message, field::kDsoBuildId);
     dso.major = message.number<std::uint32_t>(field::kDsoMajor);
     dso.minor = message.number<std::uint32_t>(field::kDsoMinor);
     dso.inode = message.number(field::kDsoInode);
@@ -181,6 +179,9 @@ EvidenceDso read_dso(const Message& message, const Evidence& evidence) {
     dso.pid = Pid{static_cast<std::int32_t>(pid)};
     into(dso.function, evidence.strings.size())(message.number(field::kDsoFunction));
     dso.start = message.number(field::kDsoStart);
+    dso.file_build_id = read_build_id(message, field::kDsoFileBuildId);
+    into(dso.package, evidence.strings.size() + 1)(message.number(field::kDsoPackage));
+    into(dso.package_version, evidence.strings.size() + 1)(message.number(field::kDsoPackageVersion));
     std::uint64_t before = 0;
     message.first_column(field::kDsoOffsets, dso.addresses, [&](auto& row, std::uint64_t step) {
         const bool first = dso.addresses.size() == 1;
@@ -297,6 +298,7 @@ Evidence read_evidence(const Message& message) {
     evidence.refusals = message.texts(field::kRefusals);
     evidence.notes = message.texts(field::kNotes);
     evidence.line_sentences = message.texts(field::kLineSentences);
+    evidence.module_line_sentences = message.texts(field::kModuleLineSentences);
     message.each(field::kDegraded, [&](auto bytes) {
         if (evidence.degraded.size() == kMostDegraded) damaged("too many reasons");
         const Message one(bytes);
@@ -313,15 +315,9 @@ Evidence read_evidence(const Message& message) {
 }  // namespace
 
 Result<Evidence> decode_evidence(Bytes bytes) {
-    auto stream = collector::ZstdDecompressor::create();
-    if (!stream) return fail(std::move(stream.error()));
-    std::vector<std::byte> plain;
-    const std::size_t limit = std::min(kMostBytes, kSmall + bytes.size() * kMostExpansion);
-    if (auto done = stream->decompress(bytes, plain, limit); !done) return fail(std::move(done.error()).at("evidence"));
-    // Cut at a boundary of zstd's blocks it would otherwise pass for shorter evidence.
-    if (plain.size() != ZSTD_getFrameContentSize(bytes.data(), bytes.size())) {
-        return fail(ErrorCode::kTruncated, "the evidence ends early");
-    }
+    const auto unpacked = collector::unpack_frame(bytes);
+    if (!unpacked) return fail(Error(unpacked.error()).at("evidence"));
+    const Bytes plain(*unpacked);
     try {
         const Message message({reinterpret_cast<const char*>(plain.data()), plain.size()});
         const auto version = message.number<std::uint32_t>(field::kVersion);

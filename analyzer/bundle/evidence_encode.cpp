@@ -49,11 +49,15 @@ void chains(pbf_writer& writer, const std::vector<EvidenceChain>& all) {
     column(writer, field::kFrameLines, frames, [](const auto& frame) { return frame.line; });
 }
 
+void build_id(pbf_writer& writer, std::uint32_t tag, const BuildId& known) {
+    const Bytes id = known.bytes();
+    if (!id.empty()) writer.add_bytes(tag, reinterpret_cast<const char*>(id.data()), id.size());
+}
+
 void dso_fields(pbf_writer writer, const EvidenceDso& dso) {
     writer.add_uint32(field::kDsoKind, static_cast<std::uint32_t>(dso.kind));
     writer.add_uint32(field::kDsoPath, dso.path);
-    const Bytes id = dso.build_id.bytes();
-    if (!id.empty()) writer.add_bytes(field::kDsoBuildId, reinterpret_cast<const char*>(id.data()), id.size());
+    build_id(writer, field::kDsoBuildId, dso.build_id);
     writer.add_uint32(field::kDsoMajor, dso.major);
     writer.add_uint32(field::kDsoMinor, dso.minor);
     writer.add_uint64(field::kDsoInode, dso.inode);
@@ -61,6 +65,9 @@ void dso_fields(pbf_writer writer, const EvidenceDso& dso) {
     writer.add_sint64(field::kDsoPid, dso.pid.value);
     writer.add_uint32(field::kDsoFunction, dso.function);
     writer.add_uint64(field::kDsoStart, dso.start);
+    build_id(writer, field::kDsoFileBuildId, dso.file_build_id);
+    writer.add_uint32(field::kDsoPackage, dso.package);
+    writer.add_uint32(field::kDsoPackageVersion, dso.package_version);
     std::uint64_t before = 0;
     column(writer, field::kDsoOffsets, dso.addresses, [&](const auto& address) {
         const std::uint64_t step = address.offset - before;
@@ -126,6 +133,7 @@ std::string plain_form(const Evidence& evidence) {
     texts(writer, field::kRefusals, evidence.refusals);
     texts(writer, field::kNotes, evidence.notes);
     texts(writer, field::kLineSentences, evidence.line_sentences);
+    texts(writer, field::kModuleLineSentences, evidence.module_line_sentences);
     for (const auto& degraded : evidence.degraded) {
         pbf_writer message(writer, field::kDegraded);
         message.add_string(field::kReason, degraded.reason);

@@ -41,6 +41,7 @@ enum Evidence : std::uint32_t {
     kPlacementStarts = 32,
     kPlacementSizes = 33,
     kPlacementCodes = 34,
+    kModuleLineSentences = 35,
 };
 
 enum Dso : std::uint32_t {
@@ -57,6 +58,9 @@ enum Dso : std::uint32_t {
     kDsoChains = 11,
     kDsoFunction = 12,
     kDsoStart = 13,
+    kDsoFileBuildId = 14,
+    kDsoPackage = 15,
+    kDsoPackageVersion = 16,
 };
 
 enum Code : std::uint32_t {

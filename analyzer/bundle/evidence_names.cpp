@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/symbols/kernel_dso.hpp"
+
 namespace perfvigil::analyzer {
 namespace {
 
@@ -49,6 +51,19 @@ Symbol EvidenceNames::resolve(const collector::DsoRef& dso, std::uint64_t offset
             .reason = symbol.reason};
 }
 
+FileFacts EvidenceNames::describe(const collector::DsoRef& dso) {
+    FileFacts facts{.build_id = dso->build_id};
+    const EvidenceDso* evidence = known(dso).evidence;
+    if (evidence == nullptr) return facts;
+    if (!evidence->file_build_id.empty()) facts.build_id = evidence->file_build_id;
+    const auto text = [&](std::uint32_t number) {
+        return number == 0 ? std::string() : evidence_->strings[number - 1];
+    };
+    facts.package = text(evidence->package);
+    facts.package_version = text(evidence->package_version);
+    return facts;
+}
+
 std::optional<UnwoundChain> EvidenceNames::chain_of(const collector::SampleRecord& sample,
                                                     const collector::Process& /*process*/) {
     if (evidence_->unwound.empty()) return std::nullopt;
@@ -80,14 +95,23 @@ std::vector<collector::KernelTextRange> EvidenceNames::kernel_text() {
     return ranges;
 }
 
-CodeFrames EvidenceNames::frames_of(const std::vector<SampledCode>& codes) {
+bool EvidenceNames::in_module(const EvidenceDso& dso, const EvidenceDso::Address& address) const {
+    if (dso.kind != collector::DsoKind::kKernel) return false;
+    return evidence_->strings[evidence_->symbols[address.symbol].dso] != kKernelDso;
+}
+
+CodeFrames EvidenceNames::frames_of(const std::vector<SampledCode>& codes, DebugScope scope) {
+    const bool with_modules = scope == DebugScope::kEverything;
     CodeFrames made;
     made.sentences = evidence_->line_sentences;
+    if (with_modules) made.module_sentences = evidence_->module_line_sentences;
     std::size_t bytes = 0;
     for (const auto& code : codes) {
         auto& frames = made.frames.emplace_back();
-        const auto* address = find(known(code.dso).evidence, code.offset);
+        const EvidenceDso* dso = known(code.dso).evidence;
+        const auto* address = find(dso, code.offset);
         if (address == nullptr || address->chain == 0 || bytes > kMostFrameBytes) continue;
+        if (!with_modules && in_module(*dso, *address)) continue;
         for (const auto& frame : evidence_->chains[address->chain - 1]) {
             frames.push_back({.function = evidence_->strings[frame.function],
                               .file = evidence_->strings[frame.file],

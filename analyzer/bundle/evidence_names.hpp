@@ -21,8 +21,9 @@ public:
     explicit EvidenceNames(std::shared_ptr<const Evidence> evidence);
 
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override;
+    [[nodiscard]] FileFacts describe(const collector::DsoRef& dso) override;
     [[nodiscard]] std::vector<collector::KernelTextRange> kernel_text() override;
-    [[nodiscard]] CodeFrames frames_of(const std::vector<SampledCode>& codes) override;
+    [[nodiscard]] CodeFrames frames_of(const std::vector<SampledCode>& codes, DebugScope scope) override;
     [[nodiscard]] UserChains& user_chains() override { return *this; }
     [[nodiscard]] std::vector<JitCode> jit_code(const collector::DsoRef& marker) override;
     [[nodiscard]] Result<void> usable() override { return {}; }
@@ -44,6 +45,7 @@ private:
                                                        const collector::Process& process) override;
     [[nodiscard]] const Known& known(const collector::DsoRef& dso);
     [[nodiscard]] static const EvidenceDso::Address* find(const EvidenceDso* dso, std::uint64_t offset);
+    [[nodiscard]] bool in_module(const EvidenceDso& dso, const EvidenceDso::Address& address) const;
     [[nodiscard]] const EvidenceCode* code_of(const CountedFunction& function);
     [[nodiscard]] SourceLines lines_of(const EvidenceCode& code) const;
 

@@ -12,6 +12,16 @@ Symbol EvidenceRecorder::resolve(const collector::DsoRef& dso, std::uint64_t off
     return symbol;
 }
 
+FileFacts EvidenceRecorder::describe(const collector::DsoRef& dso) {
+    auto facts = source_.describe(dso);
+    const auto number_or_none = [&](const std::string& text) { return text.empty() ? 0 : string_number(text) + 1; };
+    EvidenceDso& kept = dso_of(dso).dso;
+    kept.file_build_id = facts.build_id;
+    kept.package = number_or_none(facts.package);
+    kept.package_version = number_or_none(facts.package_version);
+    return facts;
+}
+
 std::vector<collector::KernelTextRange> EvidenceRecorder::kernel_text() {
     auto ranges = source_.kernel_text();
     evidence_.kernel_text.clear();
@@ -22,14 +32,15 @@ std::vector<collector::KernelTextRange> EvidenceRecorder::kernel_text() {
     return ranges;
 }
 
-CodeFrames EvidenceRecorder::frames_of(const std::vector<SampledCode>& codes) {
-    auto found = source_.frames_of(codes);
+CodeFrames EvidenceRecorder::frames_of(const std::vector<SampledCode>& codes, DebugScope scope) {
+    auto found = source_.frames_of(codes, scope);
     for (std::size_t i = 0; i < codes.size(); ++i) {
         auto& answers = dso_of(codes[i].dso).answers;
         const auto at = answers.find(codes[i].offset);
         if (at != answers.end()) at->second.chain = chain_number(found.frames[i]);
     }
     evidence_.line_sentences = found.sentences;
+    evidence_.module_line_sentences = found.module_sentences;
     return found;
 }
 

@@ -23,11 +23,11 @@ public:
     explicit EvidenceRecorder(NameSource& source) : source_(source) {}
 
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override;
-    [[nodiscard]] FileFacts describe(const collector::DsoRef& dso) override { return source_.describe(dso); }
+    [[nodiscard]] FileFacts describe(const collector::DsoRef& dso) override;
     void begin_window() override { source_.begin_window(); }
     void begin_slice(MonotonicTime from, MonotonicTime to) override { source_.begin_slice(from, to); }
     [[nodiscard]] std::vector<collector::KernelTextRange> kernel_text() override;
-    [[nodiscard]] CodeFrames frames_of(const std::vector<SampledCode>& codes) override;
+    [[nodiscard]] CodeFrames frames_of(const std::vector<SampledCode>& codes, DebugScope scope) override;
     [[nodiscard]] UserChains& user_chains() override { return *this; }
     [[nodiscard]] std::vector<JitCode> jit_code(const collector::DsoRef& marker) override;
     [[nodiscard]] Result<void> usable() override { return source_.usable(); }

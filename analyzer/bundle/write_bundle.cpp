@@ -107,7 +107,7 @@ public:
         : capture_(std::move(capture)), options_(options), clock_(clock) {}
 
     Result<Evidence> evidence(BundleSummary& summary) {
-        const CaptureOptions reading{.samples = {.inlined = true},
+        const CaptureOptions reading{.samples = {.inlined = true, .module_inlined = true},
                                      .symbols = options_.symbols,
                                      .evidence = capture_.evidence,
                                      .keep_evidence = true};
@@ -132,22 +132,22 @@ private:
     // The machine code of the hottest functions; of a bundle of those that it holds. How many are left out.
     std::uint64_t keep_code(CaptureAnalysis& analysis, std::vector<CountedFunction> functions) {
         std::uint64_t bytes = 0;
-        std::size_t kept = 0;
+        std::vector<FunctionCode> kept;
+        auto* evidence = analysis.evidence();
         for (auto& function : functions) {
-            if (kept == options_.most_functions || bytes + function.size > options_.most_code_bytes) continue;
-            FunctionCode code;
-            code.function = std::move(function);
-            if (auto* evidence = analysis.evidence()) {
-                if (!evidence->has_code(code.function)) continue;
-                evidence->find_code(code);
-            } else {
-                find_code(code, analysis, capture_.reader->host(), options_.symbols, clock_);
-            }
-            bytes += code.code.size();
-            ++kept;
-            analysis.recorder()->add_code(code);
+            if (kept.size() == options_.most_functions) break;
+            if (function.size > options_.most_code_bytes - bytes) continue;
+            if (evidence != nullptr && !evidence->has_code(function)) continue;
+            bytes += function.size;
+            kept.emplace_back().function = std::move(function);
         }
-        return functions.size() - kept;
+        if (evidence != nullptr) {
+            for (auto& code : kept) evidence->find_code(code);
+        } else {
+            find_codes(kept, analysis, capture_.reader->host(), options_.symbols, clock_);
+        }
+        for (const auto& code : kept) analysis.recorder()->add_code(code);
+        return functions.size() - kept.size();
     }
 
     OpenedCapture capture_;

@@ -15,7 +15,6 @@ namespace perfvigil::analyzer {
 
 struct BundleOptions {
     SymbolSources symbols{};
-    std::string vmlinux{};                     // for the kernel's code; empty: none
     std::size_t most_functions = 200;          // whose machine code is kept, the hottest first
     std::uint64_t most_code_bytes = 4U << 20;  // of all of them; those that do not fit are left out
 };

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The reading half of profile_codec.hpp.
-#include <zstd.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -18,10 +16,6 @@
 namespace perfvigil::analyzer {
 namespace {
 
-// Far above the profile of any host; and profiles compress well, but not a thousandfold.
-constexpr std::size_t kMostBytes = 128U << 20;
-constexpr std::size_t kMostExpansion = 200;
-constexpr std::size_t kSmallProfile = 1U << 20;
 // Sums and differences of two such times fit.
 constexpr std::int64_t kFarthestTime = std::int64_t{1} << 61;
 
@@ -257,15 +251,9 @@ void check_references(const Profile& profile) {
 }  // namespace
 
 Result<Profile> decode_profile(Bytes bytes) {
-    auto stream = collector::ZstdDecompressor::create();
-    if (!stream) return fail(std::move(stream.error()));
-    std::vector<std::byte> plain;
-    const std::size_t limit = std::min(kMostBytes, kSmallProfile + bytes.size() * kMostExpansion);
-    if (auto done = stream->decompress(bytes, plain, limit); !done) return fail(std::move(done.error()).at("profile"));
-    // A file cut at a boundary of zstd's blocks would otherwise pass for a shorter profile.
-    if (plain.size() != ZSTD_getFrameContentSize(bytes.data(), bytes.size())) {
-        return fail(ErrorCode::kTruncated, "the profile ends early");
-    }
+    const auto unpacked = collector::unpack_frame(bytes);
+    if (!unpacked) return fail(Error(unpacked.error()).at("profile"));
+    const Bytes plain(*unpacked);
     try {
         // A message of a CPU takes more than 64 bytes, a sample more than 8; what is smaller is rare.
         Reader::Budget budget{.messages = 65536 + plain.size() / 16, .rows = (1U << 20) + plain.size() / 8};

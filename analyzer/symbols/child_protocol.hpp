@@ -34,6 +34,8 @@ enum class RequestKind : std::uint32_t {
     kModule = 5,
     kInflate = 6,  // the answer is the file itself, without its compression (gzip, xz, zstd)
     kInlined = 7,
+    kInlinedInModule = 8,  // of a kernel module: its sections, then the addresses, which are runtime addresses
+    kPackages = 9,         // of an rpm database: the answer is text, as apk keeps its own (child/rpm_packages.hpp)
 };
 
 struct SymbolRequest {
@@ -77,7 +79,7 @@ struct SymbolReply {
     request.id = reader.u64();
     request.max_table_bytes = reader.u64();
     request.crc = reader.u32();
-    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kInlined)) return std::nullopt;
+    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kPackages)) return std::nullopt;
     request.kind = static_cast<RequestKind>(kind);
     return request;
 }

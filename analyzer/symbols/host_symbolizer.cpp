@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyzer/symbols/host_symbolizer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <utility>
 
 #include "analyzer/symbols/vdso_image.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "collector/vdso_name.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -83,7 +86,7 @@ HostSymbolizer::HostSymbolizer(HostSymbolizerOptions options, FileSource& files,
       debuginfod_(options_.sources.debuginfod, clock),
       debug_files_(sourced_, files_, debuginfod_),
       tables_(child, options_.table_bytes, debug_files_),
-      packages_(files_),
+      packages_(files_, child_),
       jit_(jit_options(options_, host_), files, clock) {
     for (const auto& known : options_.build_ids) build_ids_.emplace(known.path, known.build_id);
     options_.build_ids.clear();
@@ -202,6 +205,7 @@ FileTableRef HostSymbolizer::table_for(const collector::Dso& dso, UnknownReason&
     if (auto known = tables_.find(wanted.build_id)) return known;
     const auto file = open(wanted);
     if (!file) {
+        if (file.error().code == ErrorCode::kUnsupported) refuse(file.error().message);
         reason = reason_of(file.error());
         return reason == UnknownReason::kPending ? nullptr : table_without_file(wanted, reason);
     }
@@ -291,7 +295,8 @@ Symbol HostSymbolizer::resolve_vdso(const collector::Dso& dso, std::uint64_t off
 }
 
 void HostSymbolizer::load_vdso(const collector::Dso& dso, State& state) {
-    const auto image = vdso_of(wanted_build_id(dso));
+    const bool compat = dso.path == collector::kVdso32;
+    const auto image = compat ? compat_vdso_of(wanted_build_id(dso)) : vdso_of(wanted_build_id(dso));
     if (!image) return give_up(state, reason_of(image.error()));
     const auto table = tables_.load(**image, dso.path);
     if (table == nullptr) return give_up(state, UnknownReason::kPending);
@@ -308,6 +313,14 @@ Result<OpenedFileRef> HostSymbolizer::vdso_of(const BuildId& build_id) const {
     if (auto cached = sourced_.vdso_of(build_id)) return cached;
     if (!own && ours) return own;
     return fail(ErrorCode::kInvalid, "the recorded vDSO is another one than this kernel's");
+}
+
+// Of 32-bit processes on a 64-bit kernel: only one that perf kept.
+Result<OpenedFileRef> HostSymbolizer::compat_vdso_of(const BuildId& build_id) {
+    if (auto cached = sourced_.vdso_of(build_id)) return cached;
+    refuse(std::string(collector::kVdso32) +
+           ": the vDSO of 32-bit programs, which is another one than this program's own");
+    return fail(ErrorCode::kNotFound, "the vDSO of 32-bit programs is not to be had");
 }
 
 // --- code without a file
@@ -330,9 +343,18 @@ Symbol HostSymbolizer::resolve_jit(const std::expected<JitNames::Function, JitNa
     return symbol;
 }
 
+void HostSymbolizer::refuse(const std::string& why) {
+    constexpr std::size_t kMost = 8;
+    auto sentence = escape(why) + ": its functions have no names.";
+    const bool known = std::ranges::find(refused_, sentence) != refused_.end();
+    if (!known && refused_.size() < kMost) refused_.push_back(std::move(sentence));
+}
+
 std::vector<std::string> HostSymbolizer::refusals() const {
     auto all = sourced_.refusals();
+    all.insert(all.end(), refused_.begin(), refused_.end());
     all.insert(all.end(), jit_.refusals().begin(), jit_.refusals().end());
+    all.insert(all.end(), packages_.refusals().begin(), packages_.refusals().end());
     return all;
 }
 

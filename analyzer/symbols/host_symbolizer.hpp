@@ -113,6 +113,8 @@ private:
     void load_file(const collector::Dso& dso, State& state);
     void load_vdso(const collector::Dso& dso, State& state);
     [[nodiscard]] Result<OpenedFileRef> vdso_of(const BuildId& build_id) const;
+    [[nodiscard]] Result<OpenedFileRef> compat_vdso_of(const BuildId& build_id);
+    void refuse(const std::string& why);
     void give_up(State& state, UnknownReason reason);
     [[nodiscard]] bool due(const State& state) const;
     [[nodiscard]] FileTableRef table_for(const collector::Dso& dso, UnknownReason& reason);
@@ -136,6 +138,7 @@ private:
     boost::unordered_flat_map<collector::DsoId, std::unique_ptr<State>> dsos_;
     boost::unordered_flat_map<std::string, BuildId> build_ids_;  // of the capture, by path
     JitNames jit_;
+    std::vector<std::string> refused_;  // sentences
     std::uint64_t window_ = 0;
 };
 

@@ -23,10 +23,14 @@ Result<InlinedFrames> InlinedFrames::from_bytes(Bytes answer, std::vector<LinkAd
     const auto names_size = reader.u32();
     const auto id_size = reader.u32();
     const Bytes id = reader.take(BuildId::kMaxSize);
+    made.split_units_ = reader.u32();
+    const auto split_files = reader.u32();
     if (!reader.ok() || addresses != asked.size() || id_size > id.size()) return broken();
+    if (split_files > std::min<std::uint64_t>(kMaxSplitNames, strings)) return broken();
     made.alt_ = BuildId(id.first(id_size));
     if (!made.read_rows(reader, addresses, frames, strings)) return broken();
     if (!made.read_strings(reader, strings, names_size)) return broken();
+    made.split_files_.assign(made.strings_.end() - split_files, made.strings_.end());
     made.addresses_ = std::move(asked);
     return made;
 }

@@ -33,7 +33,10 @@ public:
     // Innermost first; the last one is the function that was compiled. Empty: nothing is known.
     [[nodiscard]] std::vector<InlinedFrame> find(LinkAddress address) const;
     [[nodiscard]] bool has_debug_info() const;
-    [[nodiscard]] bool is_split() const;   // some of it lies in .dwo files, which are not read
+    [[nodiscard]] bool is_split() const;  // some of it lies in .dwo files, which are not read
+    // The first of those .dwo files by the names that the compiler gave them, and how many there are.
+    [[nodiscard]] const std::vector<std::string>& split_files() const { return split_files_; }
+    [[nodiscard]] std::uint32_t split_units() const { return split_units_; }
     [[nodiscard]] bool lacks_alt() const;  // some names lie in the file alt(), which was not given
     [[nodiscard]] const BuildId& alt() const { return alt_; }
 
@@ -51,6 +54,8 @@ private:
     std::vector<std::size_t> ends_;       // as addresses_: into rows_
     std::vector<Row> rows_;
     std::vector<std::string> strings_;
+    std::vector<std::string> split_files_;
+    std::uint32_t split_units_ = 0;
     BuildId alt_;
     std::uint32_t flags_ = 0;
 };

@@ -9,13 +9,13 @@
 #include <chrono>
 #include <utility>
 
+#include "analyzer/symbols/kernel_dso.hpp"
 #include "analyzer/symbols/regular_file.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
 
-constexpr std::string_view kKernelDso = "[kernel.kallsyms]";
 // Reading costs 30 ms, and a host that loads BPF programs all day must not make us pay it all day.
 constexpr std::chrono::seconds kAfterChange{2};
 constexpr std::chrono::seconds kAfterMiss{60};

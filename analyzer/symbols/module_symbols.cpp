@@ -61,11 +61,16 @@ void ModuleSymbols::begin_window() {
     std::erase_if(modules_, [](const auto& module) { return !module->wanted; });
 }
 
-ModuleSymbols::Module* ModuleSymbols::module_at(RuntimeAddress address) {
+ModuleSymbols::Module* ModuleSymbols::module_at(RuntimeAddress address) const {
     const auto after = by_start_.upper_bound(address.value);
     if (after == by_start_.begin()) return nullptr;
     Module* module = std::prev(after)->second;
     return address.value - module->facts.start < module->facts.size ? module : nullptr;
+}
+
+std::string_view ModuleSymbols::dso_at(RuntimeAddress address) const {
+    const Module* module = module_at(address);
+    return module == nullptr ? std::string_view() : std::string_view(module->dso);
 }
 
 ModuleSymbols::Answer ModuleSymbols::find(RuntimeAddress address) {
@@ -116,7 +121,35 @@ Result<ModuleSymbols::Found> ModuleSymbols::search(const KernelModule& module) {
     return fail(std::move(best));
 }
 
+Result<InlinedFrames> ModuleSymbols::inlined(const std::vector<LinkAddress>& addresses) {
+    const Module* module = addresses.empty() ? nullptr : module_at(RuntimeAddress{addresses.front().value});
+    if (module == nullptr) return fail(ErrorCode::kNotFound, "no module is known to lie there");
+    const auto& facts = module->facts;
+    std::vector<OpenedFileRef> files;
+    if (auto own = search(facts)) files.push_back(std::move(own->file));
+    for (const auto& candidate : files_.module_debug_files(facts)) {
+        if (auto debug = read(candidate, facts)) files.push_back(std::move(debug->file));
+    }
+    std::vector<RuntimeAddress> asked;
+    for (const auto address : addresses) asked.push_back(RuntimeAddress{address.value});
+    for (const auto& file : files) {
+        auto frames = child_.inlined_in_module(file->fd.get(), placed(facts), asked);
+        if (!frames || frames->has_debug_info()) return frames;
+    }
+    return fail(ErrorCode::kNotFound,
+                "there is no debug information of the module (built with CONFIG_DEBUG_INFO, or in a separate debug "
+                "file)");
+}
+
 Result<ModuleSymbols::Found> ModuleSymbols::judge(const OpenedFileRef& candidate, const KernelModule& module) {
+    auto found = read(candidate, module);
+    if (found && found->symbols.state() != FileState::kFunctions) {
+        return fail(ErrorCode::kInvalid, "its file has no symbols");
+    }
+    return found;
+}
+
+Result<ModuleSymbols::Found> ModuleSymbols::read(const OpenedFileRef& candidate, const KernelModule& module) {
     OpenedFileRef file = candidate;
     if (!read_elf_head(file->fd.get())) {
         auto inflated = child_.inflate(file->fd.get());
@@ -132,7 +165,6 @@ Result<ModuleSymbols::Found> ModuleSymbols::judge(const OpenedFileRef& candidate
     auto symbols = child_.read_module(file->fd.get(), placed(module));
     if (!symbols) return fail(std::move(symbols.error()));
     if (symbols->build_id() != module.build_id) return fail(ErrorCode::kInvalid, "its file has another build-id");
-    if (symbols->state() != FileState::kFunctions) return fail(ErrorCode::kInvalid, "its file has no symbols");
     return Found{.file = std::move(file), .symbols = std::move(*symbols)};
 }
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "analyzer/symbols/file_symbols.hpp"
+#include "analyzer/symbols/inlined_frames.hpp"
 #include "analyzer/symbols/sourced_files.hpp"
 #include "analyzer/symbols/symbol_child.hpp"
 #include "base/error.hpp"
@@ -59,6 +60,13 @@ public:
     };
     [[nodiscard]] Result<Code> code_at(RuntimeAddress address);
 
+    // "[ext4]"; empty: no module lies there. As for find().
+    [[nodiscard]] std::string_view dso_at(RuntimeAddress address) const;
+    // Which calls were inlined at these addresses of one module, which find() knows, with source lines; link addresses
+    // here are runtime addresses. From the module's file, else from its separate debug file. The error says what is
+    // missing.
+    [[nodiscard]] Result<InlinedFrames> inlined(const std::vector<LinkAddress>& addresses);
+
     // How the modules that were asked for are named: "ext4 and jbd2 by their files; nfsd by kallsyms (…)". Empty: none
     // was asked for.
     [[nodiscard]] std::string sentence() const;
@@ -74,7 +82,7 @@ private:
         bool wanted = true;  // still among the modules
         std::string why{};   // tried, and without symbols
     };
-    [[nodiscard]] Module* module_at(RuntimeAddress address);
+    [[nodiscard]] Module* module_at(RuntimeAddress address) const;
     void load(Module& module);
     // The first candidate that is this module's; its symbols beside it.
     struct Found {
@@ -83,6 +91,8 @@ private:
     };
     [[nodiscard]] Result<Found> search(const collector::KernelModule& module);
     [[nodiscard]] Result<Found> judge(const OpenedFileRef& candidate, const collector::KernelModule& module);
+    // Whose build-id is the module's.
+    [[nodiscard]] Result<Found> read(const OpenedFileRef& candidate, const collector::KernelModule& module);
 
     static constexpr std::size_t kMaxBytes = 256U << 20;  // of all tables
 

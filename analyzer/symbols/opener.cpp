@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/symbols/regular_file.hpp"
+#include "analyzer/symbols/remote_mounts.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
 
@@ -17,6 +18,7 @@ namespace perfvigil::analyzer {
 namespace {
 
 constexpr std::string_view kDeleted = " (deleted)";
+constexpr std::size_t kMaxMounts = 4U << 20;  // of mountinfo
 
 std::string_view without_deleted(std::string_view path) {
     if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
@@ -85,6 +87,16 @@ public:
         return judge(open_regular_at(exe, remote_), Trust::kPath);
     }
 
+    // By the mounts as its process sees them, else as we do; nothing is asked of the file system itself.
+    [[nodiscard]] bool is_remote(const std::string& proc) {
+        if (remote_ == RemoteFiles::kAllow) return false;
+        auto mounts = read_file(process_ + "/mountinfo", kMaxMounts);
+        if (!mounts || mounts->empty()) mounts = read_file(proc + "/self/mountinfo", kMaxMounts);
+        if (!mounts || !lies_on_remote_mount(path_, *mounts)) return false;
+        error_ = Error{ErrorCode::kUnsupported, 0, path_ + ": on a network or FUSE file system, which is not touched"};
+        return true;
+    }
+
     [[nodiscard]] bool wants_identity() const { return !dso_.build_id.empty() || dso_.inode != 0; }
 
     // The most telling of the failures.
@@ -130,7 +142,8 @@ Result<OpenedFileRef> Opener::open_dso(const collector::Dso& dso, Pid pid) {
     }
     Search search(dso, pid, options_);
     OpenedFileRef file;
-    if (auto own = roots_.of_process(pid)) {
+    const bool remote = search.is_remote(options_.roots.proc);
+    if (auto own = remote ? nullptr : roots_.of_process(pid)) {
         file = search.in_root(own, Search::Trust::kPath);
         counters_.own_root += file != nullptr ? 1 : 0;
         if (file == nullptr) {
@@ -138,7 +151,7 @@ Result<OpenedFileRef> Opener::open_dso(const collector::Dso& dso, Pid pid) {
             counters_.map_files += file != nullptr ? 1 : 0;
         }
     }
-    if (file == nullptr && search.wants_identity()) file = find(search);
+    if (file == nullptr && !remote && search.wants_identity()) file = find(search);
     if (file != nullptr) return file;
 
     auto error = std::move(search).error();

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "analyzer/symbols/regular_file.hpp"
 #include "base/text.hpp"
@@ -20,6 +21,10 @@ namespace {
 constexpr const char* kDpkgStatus = "/var/lib/dpkg/status";
 constexpr const char* kDpkgLists = "/var/lib/dpkg/info";
 constexpr const char* kApkInstalled = "/lib/apk/db/installed";
+constexpr std::array kRpmDatabases{"/var/lib/rpm/rpmdb.sqlite", "/usr/lib/sysimage/rpm/rpmdb.sqlite"};
+// Berkeley DB (RHEL 8, Amazon Linux 2), ndb (SUSE).
+constexpr std::array kOtherRpmDatabases{"/var/lib/rpm/Packages", "/var/lib/rpm/Packages.db",
+                                        "/usr/lib/sysimage/rpm/Packages", "/usr/lib/sysimage/rpm/Packages.db"};
 constexpr std::size_t kMaxName = 128;
 
 std::uint64_t hash_of(std::string_view path) {
@@ -98,10 +103,28 @@ public:
         }
     }
 
-    // Paragraphs of "P:name", "V:version", then "F:folder" each followed by its "R:file".
     void read_apk() {
-        const auto installed = read_in(root_, kApkInstalled, limits_.status_bytes);
-        std::string_view rest = installed ? std::string_view(*installed) : std::string_view{};
+        if (const auto installed = read_in(root_, kApkInstalled, limits_.status_bytes)) read_listing(*installed);
+    }
+
+    // Two places, of which distributions link one to the other.
+    void open_rpm() {
+        for (const char* path : kRpmDatabases) {
+            auto file = open_regular_in(root_, path, RemoteFiles::kRefuse);
+            if (!file) continue;
+            out_.rpm_database_ = std::move(*file);
+            return;
+        }
+        for (const char* path : kOtherRpmDatabases) {
+            if (!open_regular_in(root_, path, RemoteFiles::kRefuse)) continue;
+            out_.unread_ = path;
+            return;
+        }
+    }
+
+    // Paragraphs of "P:name", "V:version", then "F:folder" each followed by its "R:file".
+    void read_listing(std::string_view rest) {
+        const std::size_t before = out_.packages_.size();
         std::string folder;
         while (!rest.empty()) {
             const auto line = next_piece(rest, '\n');
@@ -109,7 +132,7 @@ public:
                 if (out_.packages_.size() >= limits_.packages) return;
                 out_.packages_.push_back({.name = label(*name), .version = {}});
             }
-            if (out_.packages_.empty()) continue;
+            if (out_.packages_.size() == before) continue;
             if (const auto version = value_of(line, "V")) out_.packages_.back().version = label(*version);
             if (const auto path = value_of(line, "F")) folder = '/' + std::string(*path) + '/';
             if (const auto file = value_of(line, "R")) {
@@ -153,10 +176,13 @@ PackageIndex::Stamp PackageIndex::stamp_of(int root) {
         stamp.device = st.st_dev;
         stamp.inode = st.st_ino;
     }
-    for (const char* database : {kDpkgStatus, kApkInstalled}) {
+    const auto look = [&](const char* database) {
         const auto file = open_regular_in(root, database, RemoteFiles::kRefuse);
         if (file) stamp.changed = std::max(stamp.changed, (*file)->modified);
-    }
+    };
+    for (const char* database : {kDpkgStatus, kApkInstalled}) look(database);
+    for (const char* database : kRpmDatabases) look(database);
+    for (const char* database : kOtherRpmDatabases) look(database);
     return stamp;
 }
 
@@ -167,7 +193,12 @@ PackageIndex PackageIndex::read(int root, const PackageLimits& limits) {
     Reader reader(root, limits, index);
     reader.read_dpkg();
     reader.read_apk();
+    reader.open_rpm();
     return index;
+}
+
+void PackageIndex::add_rpm(std::string_view text, const PackageLimits& limits) {
+    Reader(-1, limits, *this).read_listing(text);
 }
 
 const Package* PackageIndex::find(std::string_view path) const {

@@ -53,6 +53,17 @@ SourceLines SourceLines::from_rows(const std::vector<std::pair<LinkAddress, Sour
     return lines;
 }
 
+SourceLines SourceLines::part(LinkAddress start, std::uint64_t size) const {
+    std::vector<std::pair<LinkAddress, SourceLine>> rows;
+    for (auto at = std::ranges::lower_bound(addresses_, start);
+         at != addresses_.end() && at->value - start.value < size; ++at) {
+        if (auto line = find(*at)) rows.emplace_back(*at, std::move(*line));
+    }
+    SourceLines lines = from_rows(rows);
+    lines.has_debug_info_ = has_debug_info_;
+    return lines;
+}
+
 std::optional<SourceLine> SourceLines::find(LinkAddress address) const {
     const auto at = std::ranges::lower_bound(addresses_, address);
     if (at == addresses_.end() || *at != address) return std::nullopt;

@@ -30,6 +30,9 @@ public:
     // Of a file that has debug information; ascending by address.
     [[nodiscard]] static SourceLines from_rows(const std::vector<std::pair<LinkAddress, SourceLine>>& rows);
 
+    // Those of the `size` addresses from `start` on.
+    [[nodiscard]] SourceLines part(LinkAddress start, std::uint64_t size) const;
+
     [[nodiscard]] std::optional<SourceLine> find(LinkAddress address) const;
     [[nodiscard]] bool has_debug_info() const { return has_debug_info_; }
 

@@ -162,6 +162,27 @@ std::vector<OpenedFileRef> SourcedFiles::module_files(const collector::KernelMod
     return found;
 }
 
+std::vector<OpenedFileRef> SourcedFiles::module_debug_files(const collector::KernelModule& module) const {
+    std::vector<OpenedFileRef> found;
+    const auto by_id = build_id_path(module.build_id);
+    if (by_id.empty()) return found;
+    if (!cache_.empty()) {
+        if (auto file = open_regular_at(cache_ + by_id + "/debug", RemoteFiles::kAllow)) found.push_back(*file);
+    }
+    std::vector<std::string> names{by_id + ".debug"};
+    if (const auto ending = module.path.rfind(".ko"); module.path.starts_with('/') && ending != std::string::npos) {
+        const auto plain = module.path.substr(0, ending + 3);
+        names.push_back(plain);             // Debian: linux-image-…-dbg
+        names.push_back(plain + ".debug");  // Fedora: kernel-debuginfo
+    }
+    for (const auto& folder : sources_.debug_dirs) {
+        for (const auto& name : names) {
+            for (auto& file : in_folders(folder + name)) found.push_back(std::move(file));
+        }
+    }
+    return found;
+}
+
 OpenedFileRef SourcedFiles::vmlinux_of(const BuildId& kernel, const std::string& release) const {
     const auto path = build_id_path(kernel);
     if (path.empty()) return nullptr;

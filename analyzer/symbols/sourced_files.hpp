@@ -42,6 +42,8 @@ public:
     // What may be this module's .ko, best first, compressed or not. Their build-ids are not looked at: relocatable
     // files have no program headers, and compressed ones are no ELF files.
     [[nodiscard]] std::vector<OpenedFileRef> module_files(const collector::KernelModule& module) const;
+    // What may be the separate debug file of this module, as above.
+    [[nodiscard]] std::vector<OpenedFileRef> module_debug_files(const collector::KernelModule& module) const;
     // The first vmlinux with that build-id, of the kernel with that release (uname -r); null: none.
     [[nodiscard]] OpenedFileRef vmlinux_of(const BuildId& kernel, const std::string& release) const;
     // The symbols of the kernel with that build-id.

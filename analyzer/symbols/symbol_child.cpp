@@ -85,6 +85,14 @@ Result<MappedFile> seal_and_map(const UniqueFd& table) {
     return MappedFile::map(table.get());
 }
 
+Result<std::vector<std::byte>> module_question(const std::vector<PlacedSection>& sections) {
+    auto question = encode_sections(sections);
+    if (sections.size() > kMaxModuleSections || question.size() > kMaxModuleQuestion) {
+        return fail(ErrorCode::kInvalid, "a module of too many sections");
+    }
+    return question;
+}
+
 }  // namespace
 
 std::string default_symbol_program() {
@@ -124,17 +132,15 @@ Result<FileUnwind> SymbolChild::read_unwind(int fd) {
 }
 
 Result<FileSymbols> SymbolChild::read_module(int fd, const std::vector<PlacedSection>& sections) {
-    const auto question = encode_sections(sections);
-    if (sections.size() > kMaxModuleSections || question.size() > kMaxModuleQuestion) {
-        return fail(ErrorCode::kInvalid, "a module of too many sections");
-    }
+    const auto question = module_question(sections);
+    if (!question) return fail(question.error());
     auto table = new_table();
     if (!table) return fail(std::move(table.error()));
-    if (auto written = write_all(table->get(), question); !written) return fail(std::move(written.error()));
+    if (auto written = write_all(table->get(), *question); !written) return fail(std::move(written.error()));
     if (auto asked = ask(RequestKind::kModule, fd, table->get()); !asked) return fail(std::move(asked.error()));
     auto mapped = seal_and_map(*table);
     if (!mapped) return fail(std::move(mapped.error()));
-    return FileSymbols::from_mapping(std::move(*mapped), question.size());
+    return FileSymbols::from_mapping(std::move(*mapped), question->size());
 }
 
 Result<UniqueFd> SymbolChild::inflate(int fd) {
@@ -153,14 +159,23 @@ Result<InlinedFrames> SymbolChild::inlined(int fd, std::vector<LinkAddress> addr
     return addresses_answered<InlinedFrames>(RequestKind::kInlined, fd, std::move(addresses), shared);
 }
 
+Result<InlinedFrames> SymbolChild::inlined_in_module(int fd, const std::vector<PlacedSection>& sections,
+                                                     const std::vector<RuntimeAddress>& addresses) {
+    auto question = module_question(sections);
+    if (!question) return fail(std::move(question.error()));
+    std::vector<LinkAddress> asked;
+    for (const auto address : addresses) asked.push_back(LinkAddress{address.value});
+    return addresses_answered<InlinedFrames>(RequestKind::kInlinedInModule, fd, std::move(asked), -1,
+                                             std::move(*question));
+}
+
 // The question stands at the head of the memfd, the answer behind it.
 template <class Answer>
-Result<Answer> SymbolChild::addresses_answered(RequestKind kind, int fd, std::vector<LinkAddress> addresses,
-                                               int shared) {
+Result<Answer> SymbolChild::addresses_answered(RequestKind kind, int fd, std::vector<LinkAddress> addresses, int shared,
+                                               std::vector<std::byte> question) {
     std::ranges::sort(addresses);
     addresses.erase(std::ranges::unique(addresses).begin(), addresses.end());
     if (addresses.size() > kMaxLineAddresses) addresses.resize(kMaxLineAddresses);
-    std::vector<std::byte> question;
     ByteWriter writer(question);
     for (const auto address : addresses) writer.u64(address.value);
     auto table = new_table();

@@ -72,10 +72,16 @@ public:
     [[nodiscard]] Result<FileSymbols> read_module(int fd, const std::vector<PlacedSection>& sections);
     // What a compressed file holds, up to the limit of a table, in memory that nobody can change.
     [[nodiscard]] Result<UniqueFd> inflate(int fd);
+    // The packages of an rpm database, as text in apk's form.
+    [[nodiscard]] Result<MappedFile> packages(int fd) { return table_of(RequestKind::kPackages, fd); }
     // Where in the sources these instructions of the file come from; errors as above. Addresses in any order.
     [[nodiscard]] Result<SourceLines> lines(int fd, std::vector<LinkAddress> addresses);
     // Which calls were inlined there, with source lines. `shared`: the file that InlinedFrames::alt() names, -1: none.
     [[nodiscard]] Result<InlinedFrames> inlined(int fd, std::vector<LinkAddress> addresses, int shared = -1);
+
+    // The same in a kernel module's file, or its separate debug file, whose sections lie as given.
+    [[nodiscard]] Result<InlinedFrames> inlined_in_module(int fd, const std::vector<PlacedSection>& sections,
+                                                          const std::vector<RuntimeAddress>& addresses);
 
     [[nodiscard]] const Counters& counters() const { return counters_; }
     [[nodiscard]] pid_t pid() const { return pid_; }  // 0: none is running
@@ -86,9 +92,10 @@ private:
     [[nodiscard]] Result<MappedFile> table_of(RequestKind kind, int fd, std::uint32_t crc = 0);
     [[nodiscard]] Result<void> ensure_running();
     [[nodiscard]] Result<void> start();
+    // `question`: what goes in front of the addresses.
     template <class Answer>
     [[nodiscard]] Result<Answer> addresses_answered(RequestKind kind, int fd, std::vector<LinkAddress> addresses,
-                                                    int shared);
+                                                    int shared, std::vector<std::byte> question = {});
     // `shared`: -1 where there is none.
     [[nodiscard]] Result<void> ask(RequestKind kind, int file, int table, std::uint32_t crc = 0, int shared = -1);
     [[nodiscard]] Result<void> send_request(RequestKind kind, int file, int table, std::uint32_t crc, int shared);

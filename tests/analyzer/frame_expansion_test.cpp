@@ -81,6 +81,18 @@ TEST(FrameExpansion, BothTogetherShowEachFunctionWhereItIsLeft) {
     EXPECT_EQ(profile.moments[0].top[0].weight, 20U);
 }
 
+TEST(FrameExpansion, ModulesAreLeftAsTheyAreUntilTheyAreAskedFor) {
+    const auto expanded = [](const SampleSelection& selection) {
+        auto profile = grown();
+        profile.functions[3] = {.name = "ext4_read", .dso = "[ext4]", .kernel = true, .line = 1};
+        expand_frames(profile, kFrames, selection, 0);
+        return stacks_of(profile).back();
+    };
+    EXPECT_EQ(expanded({.inlined = true, .lines = true}), "ext4_read < main x.c:30 = 4 40");
+    EXPECT_EQ(expanded({.inlined = true, .module_inlined = true}), "tiny (inlined) < ext4_read < main = 4 40");
+    EXPECT_EQ(expanded({.inlined = true, .lines = true, .module_lines = true}), "ext4_read t.h:5 < main x.c:30 = 4 40");
+}
+
 TEST(FrameExpansion, ARecursiveInlinedCallCountsOncePerSample) {
     auto profile = grown();
     const std::vector<std::vector<InlinedFrame>> twice{

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "analyzer/symbols/inlined_format.hpp"
 #include "analyzer/symbols/symbol_child.hpp"
@@ -39,9 +40,10 @@ std::string bare(std::string_view name) {
 }
 
 // Per address its frames as "function file:line", as addr2line prints them.
-std::vector<std::vector<std::string>> from_addr2line(const std::string& path,
-                                                     const std::vector<LinkAddress>& addresses) {
+std::vector<std::vector<std::string>> from_addr2line(const std::string& path, const std::vector<LinkAddress>& addresses,
+                                                     const std::string& section = {}) {
     std::vector<std::string> arguments{"-a", "-i", "-f", "-C", "-e", path};
+    if (!section.empty()) arguments.insert(arguments.end(), {"-j", section});
     for (const auto address : addresses) arguments.push_back(fmt::format("{:#x}", address.value));
     std::vector<std::vector<std::string>> all;
     const auto text = test::output_of("/usr/bin/addr2line", arguments);
@@ -60,6 +62,15 @@ std::vector<std::vector<std::string>> from_addr2line(const std::string& path,
         }
     }
     return all;
+}
+
+std::vector<std::string> as_addr2line_prints(const std::vector<InlinedFrame>& frames) {
+    std::vector<std::string> lines;
+    for (const auto& frame : frames) {
+        const auto line = frame.line == 0 ? "?" : std::to_string(frame.line);
+        lines.push_back(fmt::format("{} {}:{}", bare(frame.function), base_name(frame.file), line));
+    }
+    return lines;
 }
 
 std::vector<LinkAddress> code_of(const FileSymbols& symbols, std::string_view name) {
@@ -104,11 +115,7 @@ TEST(InlinedFrames, AgreeWithAddr2line) {
         const auto expected = from_addr2line(path, addresses);
         ASSERT_EQ(expected.size(), addresses.size());
         for (std::size_t i = 0; i < addresses.size(); ++i) {
-            std::vector<std::string> got;
-            for (const auto& frame : frames->find(addresses[i])) {
-                const auto line = frame.line == 0 ? "?" : std::to_string(frame.line);
-                got.push_back(fmt::format("{} {}:{}", bare(frame.function), base_name(frame.file), line));
-            }
+            const auto got = as_addr2line_prints(frames->find(addresses[i]));
             EXPECT_EQ(got, named_as(got, expected[i])) << function << fmt::format(" {:#x}", addresses[i].value);
             deepest = std::max(deepest, got.size());
             ++compared;
@@ -116,6 +123,88 @@ TEST(InlinedFrames, AgreeWithAddr2line) {
     }
     EXPECT_EQ(deepest, 4U) << "grind in turn in the lambda in work";
     EXPECT_GT(compared, 200U);
+}
+
+// A relocatable file, its sections put where the kernel might put them.
+class InlinedFramesOfAModule : public testing::Test {
+protected:
+    static constexpr const char* kCompiler = "/usr/bin/g++";
+    static constexpr const char* kObjcopy = "/usr/bin/objcopy";
+
+    void SetUp() override {
+        for (const char* tool : {kCompiler, kObjcopy}) {
+            if (::access(tool, X_OK) != 0) GTEST_SKIP() << tool << " is not installed";
+        }
+        (void)test::output_of(kCompiler, {"-O1", "-g", "-c", "-ffunction-sections", "-o", object_,
+                                          std::string(test::kSourceDir) + "/tests/clients/inlining.cpp"});
+    }
+    // Each byte of the code of both functions, from a file made of the object, as addr2line has it from the object.
+    void expect_agreement(const std::string& path) {
+        const auto file = open_file(path, O_RDONLY).value();
+        for (const auto& section : sections_) {
+            const auto size = sizes_.at(section.name);
+            std::vector<RuntimeAddress> asked;
+            std::vector<LinkAddress> offsets;
+            for (std::uint64_t at = 0; at < size; ++at) {
+                asked.push_back(RuntimeAddress{section.address + at});
+                offsets.push_back(LinkAddress{at});
+            }
+            const auto frames = child_.inlined_in_module(file.get(), sections_, asked);
+            ASSERT_TRUE(frames) << frames.error().message;
+            ASSERT_TRUE(frames->has_debug_info()) << path;
+            const auto expected = from_addr2line(object_, offsets, section.name);
+            ASSERT_EQ(expected.size(), size);
+            for (std::uint64_t at = 0; at < size; ++at) {
+                const auto got = as_addr2line_prints(frames->find(LinkAddress{section.address + at}));
+                EXPECT_EQ(got, named_as(got, expected[at])) << section.name << fmt::format("+{:#x}", at);
+            }
+        }
+    }
+
+    const test::ManualClock clock_;
+    SymbolChild child_{real_child(), clock_};
+    test::TempFolder folder_;
+    std::string object_ = folder_ / "mill.o";
+    std::vector<PlacedSection> sections_{{.name = ".text._ZN4mill4workEm", .address = 0xffffffffc0a31000},
+                                         {.name = ".text._Z7descendmi", .address = 0xffffffffc0205040}};
+    std::map<std::string, std::uint64_t> sizes_;
+};
+
+TEST_F(InlinedFramesOfAModule, AgreeWithAddr2line) {
+    const auto symbols = child_.read_module(open_file(object_, O_RDONLY)->get(), sections_);
+    ASSERT_TRUE(symbols) << symbols.error().message;
+    for (std::size_t i = 0; i < symbols->size(); ++i) {
+        for (const auto& section : sections_) {
+            if (symbols->at(i).start.value == section.address) sizes_[section.name] = symbols->at(i).size;
+        }
+    }
+    ASSERT_EQ(sizes_.size(), 2U);
+    ASSERT_GT(sizes_[sections_[0].name], 50U);
+    expect_agreement(object_);
+    const auto debug = folder_ / "mill.debug";
+    (void)test::output_of(kObjcopy, {"--only-keep-debug", object_, debug});
+    expect_agreement(debug);
+    const auto packed = folder_ / "packed.o";
+    (void)test::output_of(kObjcopy, {"--compress-debug-sections=zlib", object_, packed});
+    expect_agreement(packed);
+    EXPECT_EQ(child_.counters().started, 1U);
+}
+
+TEST_F(InlinedFramesOfAModule, NothingIsKnownOutsideTheGivenSections) {
+    const auto file = open_file(object_, O_RDONLY).value();
+    const std::vector<PlacedSection> one{sections_[0]};
+    const auto frames = child_.inlined_in_module(file.get(), one, {RuntimeAddress{sections_[1].address}});
+    ASSERT_TRUE(frames) << frames.error().message;
+    EXPECT_TRUE(frames->find(LinkAddress{sections_[1].address}).empty());
+    // A program is no module, and what is not even a file of code is none either.
+    const auto program = open_file(test::client_path("inlining"), O_RDONLY).value();
+    const auto text = test::memory_file(std::as_bytes(std::span("text")));
+    for (const int fd : {program.get(), text.get()}) {
+        const auto none = child_.inlined_in_module(fd, sections_, {RuntimeAddress{sections_[0].address}});
+        ASSERT_TRUE(none) << none.error().message;
+        EXPECT_FALSE(none->has_debug_info());
+    }
+    EXPECT_EQ(child_.counters().started, 1U);
 }
 
 TEST(InlinedFrames, AFileWithoutDebugInformationSaysSo) {
@@ -174,6 +263,9 @@ TEST(InlinedFrames, SplitDebugInformationGivesLinesAlone) {
     const auto frames = child.inlined(file.get(), addresses);
     ASSERT_TRUE(frames) << frames.error().message;
     EXPECT_TRUE(frames->is_split());
+    EXPECT_EQ(frames->split_units(), 1U);
+    ASSERT_EQ(frames->split_files().size(), 1U);
+    EXPECT_TRUE(frames->split_files()[0].ends_with("/split-inlining.dwo")) << frames->split_files()[0];
     std::size_t with_line = 0;
     for (const auto address : addresses) {
         const auto found = frames->find(address);
@@ -192,6 +284,7 @@ std::vector<std::byte> sound() {
         writer.u32(word);
     }
     for (int i = 0; i < 5; ++i) writer.u32(0);                   // no build-id
+    for (const std::uint32_t word : {0U, 0U}) writer.u32(word);  // nothing is split
     for (const std::uint32_t word : {2U, 0U}) writer.u32(word);  // counts
     for (const std::uint32_t word : {1U, 3U, 7U, 2U, 3U, 9U}) writer.u32(word);
     for (const std::uint32_t word : {2U, 4U, 7U}) writer.u32(word);  // ends
@@ -219,7 +312,7 @@ TEST(InlinedFrames, AnAnswerCutAnywhereOrLyingIsRefused) {
     }
     EXPECT_FALSE(InlinedFrames::from_bytes(bytes, {LinkAddress{0x10}})) << "another question's answer";
     // Each word raised beyond what is there, but for flags, the build-id's bytes and lines.
-    for (const std::size_t word : {0U, 1U, 2U, 3U, 4U, 6U, 7U, 13U, 14U, 15U, 16U, 18U, 19U, 21U, 22U, 23U}) {
+    for (const std::size_t word : {0U, 1U, 2U, 3U, 4U, 6U, 7U, 14U, 15U, 16U, 17U, 18U, 20U, 21U, 23U, 24U, 25U}) {
         auto lie = bytes;
         const std::uint32_t large = 0x7fffffff;
         std::memcpy(lie.data() + word * 4, &large, 4);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "analyzer/symbols/package_owners.hpp"
+#include "tests/support/manual_clock.hpp"
 #include "tests/support/temp_folder.hpp"
 
 namespace perfvigil::analyzer {
@@ -124,7 +125,9 @@ public:
 
 TEST_F(PackagesTest, AreReadAgainWhenTheyChanged) {
     Here files;
-    PackageOwners owners(files);
+    const test::ManualClock clock;
+    SymbolChild child({.program = "/nowhere"}, clock);  // dpkg needs none
+    PackageOwners owners(files, child);
     OpenedFile file;
     file.root = std::make_shared<const UniqueFd>(root());
     const auto version = [&]() -> std::string {

@@ -451,14 +451,24 @@ TEST_F(Processes, AFileIsOneDsoForAll) {
 }
 
 TEST_F(Processes, VdsoIsOneAndRelativeToItsStart) {
-    MmapRecord vdso = mapping(10, 0x7000, 0x2000, "[vdso]");
-    vdso.page_offset = 0x7000;
+    MmapRecord vdso = mapping(10, 0x7fff00007000, 0x2000, "[vdso]");
+    vdso.page_offset = 0x7fff00007000;
     table_.apply(vdso);
     vdso.pid = Pid{20};
-    vdso.start = 0x9000;
+    vdso.start = 0x7ffe00009000;
     table_.apply(vdso);
-    EXPECT_EQ(dso_at(10, 0x7000), dso_at(20, 0x9000));
-    EXPECT_EQ(process(20).maps.find(0x9123)->offset_of(0x9123), 0x123U);
+    EXPECT_EQ(dso_at(10, 0x7fff00007000), dso_at(20, 0x7ffe00009000));
+    EXPECT_EQ(dso_at(10, 0x7fff00007000)->path, "[vdso]");
+    EXPECT_EQ(process(20).maps.find(0x7ffe00009123)->offset_of(0x7ffe00009123), 0x123U);
+}
+
+TEST_F(Processes, TheVdsoOf32BitProcessesIsAnotherOne) {
+    map(10, 0xf7fc0000, 0x2000, "[vdso]");
+    map(20, 0x7fff00007000, 0x2000, "[vdso]");
+    EXPECT_EQ(dso_at(10, 0xf7fc0000)->path, "[vdso32]");
+    EXPECT_EQ(dso_at(10, 0xf7fc0000)->kind, DsoKind::kVdso);
+    EXPECT_NE(dso_at(10, 0xf7fc0000), dso_at(20, 0x7fff00007000));
+    EXPECT_EQ(process(10).maps.find(0xf7fc0123)->offset_of(0xf7fc0123), 0x123U);
 }
 
 TEST_F(Processes, CodeWithoutAFileBelongsToItsProcess) {

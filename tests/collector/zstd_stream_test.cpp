@@ -5,6 +5,7 @@
 #include <random>
 
 #include <gtest/gtest.h>
+#include <zstd.h>
 
 namespace perfvigil::collector {
 namespace {
@@ -74,6 +75,19 @@ TEST(ZstdStream, ANewStreamWithinOneIsDamage) {
         EXPECT_EQ(read.has_value(), i == 0);
     }
     EXPECT_TRUE(back == noise(100, 0));
+}
+
+TEST(ZstdStream, AFrameOfOursIsWholeOrRefused) {
+    const auto plain = noise(400'000, 8);
+    std::vector<std::byte> frame(ZSTD_compressBound(plain.size()));
+    frame.resize(ZSTD_compress(frame.data(), frame.size(), plain.data(), plain.size(), 1));
+    const auto unpacked = unpack_frame(frame);
+    ASSERT_TRUE(unpacked.has_value());
+    EXPECT_TRUE(*unpacked == plain);
+    // Its first blocks alone are whole blocks, but not the frame.
+    for (std::size_t size = 0; size < frame.size(); size += 997) {
+        EXPECT_FALSE(unpack_frame(Bytes(frame).first(size)).has_value()) << size;
+    }
 }
 
 }  // namespace

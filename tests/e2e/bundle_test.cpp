@@ -10,6 +10,7 @@
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "collector/blocked_child.hpp"
+#include "tests/support/cgroup_unit.hpp"
 #include "tests/support/client.hpp"
 #include "tests/support/daemon_process.hpp"
 #include "tests/support/paths.hpp"
@@ -33,6 +34,7 @@ const std::vector<Arguments>& questions() {
         {"report", "--json"},
         {"report", "--html"},
         {"report", "--inline", "--srcline"},
+        {"report", "--inline=modules", "--srcline=modules"},
         {"report", "--inline", "--json", "--top", "0"},
         {"report", "--by", "comm,srcline", "--top", "0"},
         {"report", "--by", "dso,symbol", "--idle"},
@@ -145,6 +147,27 @@ TEST_F(Bundle, SaysElsewhereWhatItsCaptureSaidHere) {
     expect_the_same(here, "x.data");
     fs::resize_file(root_ / "x.data", original.size());
     EXPECT_EQ(answer_there({"report"}, "x.data").find("mill::work"), std::string::npos);
+}
+
+// dd belongs to a package here, and no package manager knows it there.
+TEST_F(Bundle, KeepsThePackagesOfWhatUnitsRan) {
+    const auto mount = test::cgroup2_mount();
+    if (mount.empty()) GTEST_SKIP() << "no cgroup2 is mounted";
+    const test::CgroupUnit unit(mount);
+    if (!unit.made()) GTEST_SKIP() << mount << " cannot be written";
+    const auto capture = folder_ / "x.data";
+    {
+        test::Client load("/usr/bin/dd", {"if=/dev/zero", "of=/dev/null", "bs=64k"});
+        ASSERT_TRUE(unit.add(load.pid()));
+        (void)output_of(test::kPerfvigil, {"record", "-a", "-F", "299", "-e", "cpu-clock", "-d", "2s", "-o", capture});
+    }
+    const std::vector<Arguments> asked{{"report"}, {"report", "--json"}, {"report", "--html"}};
+    const auto here = answers_here(capture, asked);
+    if (::access("/var/lib/dpkg/status", R_OK) == 0) {
+        EXPECT_NE(here[1].find("\"package\":\"coreutils\""), std::string::npos) << here[1];
+    }
+    (void)bundled(capture, "x.data");
+    expect_the_same(here, "x.data", asked);
 }
 
 TEST_F(Bundle, OfPerfsOwnCapturesToo) {

@@ -16,6 +16,7 @@
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "collector/host_facts.hpp"
+#include "tests/support/cgroup_unit.hpp"
 #include "tests/support/client.hpp"
 #include "tests/support/daemon_process.hpp"
 #include "tests/support/length.hpp"
@@ -113,51 +114,15 @@ TEST_F(DaemonNumbers, ShortLivesAreNamedAndForgotten) {
     EXPECT_LT(rss_kib(), before + 8192) << "before: " << before << " KiB";
 }
 
-std::string cgroup2_mount() {
-    const auto mounts = read_file("/proc/self/mountinfo").value();
-    for (const auto line : split(mounts, '\n')) {
-        if (line.find(" - cgroup2 ") != std::string_view::npos) return std::string(split(line, ' ')[4]);
-    }
-    return {};
-}
-
-// A cgroup shaped like a systemd service, removed at the end.
-class Unit {
-public:
-    explicit Unit(const std::string& mount) : slice_(mount + "/perfvigiltest.slice"), path_(slice_ + "/load.service") {
-        made_ = ::mkdir(slice_.c_str(), 0755) == 0 && ::mkdir(path_.c_str(), 0755) == 0;
-    }
-    ~Unit() {
-        ::rmdir(path_.c_str());
-        ::rmdir(slice_.c_str());
-    }
-    [[nodiscard]] bool made() const { return made_; }
-    void add(pid_t pid) const {
-        auto fd = open_file(path_ + "/cgroup.procs", O_WRONLY).value();
-        const auto text = std::to_string(pid);
-        ASSERT_TRUE(write_all(fd.get(), std::as_bytes(std::span(text))));
-    }
-    [[nodiscard]] double used_seconds() const {
-        const auto stat = read_file(path_ + "/cpu.stat").value();
-        return std::strtod(stat.c_str() + stat.find("usage_usec") + 10, nullptr) / 1e6;
-    }
-
-private:
-    std::string slice_;
-    std::string path_;
-    bool made_ = false;
-};
-
 TEST(UnitNumbers, FunctionsOfAUnitAddUpToItsCpuStat) {
-    const auto mount = cgroup2_mount();
+    const auto mount = test::cgroup2_mount();
     if (mount.empty()) GTEST_SKIP() << "no cgroup2 is mounted";
-    const Unit unit(mount);
+    const test::CgroupUnit unit(mount);
     if (!unit.made()) GTEST_SKIP() << mount << " cannot be written";
     const int seconds = test::by_length(20, 60);
     Client load("split70_30", {"300"});
     Client half("busy_load", {"0", "40", "300"});
-    unit.add(load.pid());
-    unit.add(half.pid());
+    ASSERT_TRUE(unit.add(load.pid()) && unit.add(half.pid()));
 
     const auto began = std::chrono::steady_clock::now();
     const double before = unit.used_seconds();

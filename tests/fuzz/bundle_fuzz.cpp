@@ -44,7 +44,7 @@ void ask(const std::shared_ptr<const Evidence>& evidence) {
             codes.push_back({.dso = ref, .offset = address.offset});
         }
         (void)names.jit_code(ref);
-        if (names.frames_of(codes).frames.size() != codes.size()) std::abort();
+        if (names.frames_of(codes, DebugScope::kEverything).frames.size() != codes.size()) std::abort();
         for (const auto& code : evidence->codes) {
             FunctionCode made;
             made.function.dso = ref;

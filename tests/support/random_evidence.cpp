@@ -36,6 +36,7 @@ public:
         for (std::uint64_t i = below(3); i > 0; --i) made.notes.push_back(text());
         for (std::uint64_t i = below(3); i > 0; --i) made.notes.push_back(text());
         for (std::uint64_t i = below(3); i > 0; --i) made.line_sentences.push_back(text());
+        for (std::uint64_t i = below(3); i > 0; --i) made.module_line_sentences.push_back(text());
         for (std::uint64_t i = below(3); i > 0; --i) made.degraded.push_back({text(), text(), text()});
         for (std::uint64_t i = below(5); i > 0; --i) {
             EvidenceStack& stack = made.stacks.emplace_back();
@@ -89,6 +90,9 @@ private:
         dso.inode = random_();
         dso.inode_generation = random_();
         dso.pid = Pid{static_cast<std::int32_t>(below(1000)) - 500};
+        if (below(2) == 0) dso.file_build_id = BuildId(std::as_bytes(std::span(id)));
+        dso.package = static_cast<std::uint32_t>(below(strings_ + 1));
+        dso.package_version = static_cast<std::uint32_t>(below(strings_ + 1));
         std::uint64_t offset = below(3) == 0 ? 0 : random_() / 2;
         for (std::uint64_t i = below(30); i > 0; --i) {
             dso.addresses.push_back({.offset = offset,

@@ -9,7 +9,8 @@
 
 namespace perfvigil::analyzer {
 
-// Strictly ascending, kMaxLineAddresses at most. kInvalid: the question is not of that form.
-[[nodiscard]] Result<std::vector<std::uint64_t>> read_asked_addresses(int question);
+// Strictly ascending, kMaxLineAddresses at most; they stand behind the first `skipped` bytes. kInvalid: the question is
+// not of that form.
+[[nodiscard]] Result<std::vector<std::uint64_t>> read_asked_addresses(int question, std::uint64_t skipped = 0);
 
 }  // namespace perfvigil::analyzer

@@ -11,11 +11,15 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "analyzer/symbols/child/asked_addresses.hpp"
 #include "analyzer/symbols/child/demangle.hpp"
+#include "analyzer/symbols/child/module_dwarf.hpp"
 #include "analyzer/symbols/child/name_numbers.hpp"
+#include "analyzer/symbols/child/placed_sections.hpp"
 #include "analyzer/symbols/inlined_format.hpp"
 #include "base/bytes.hpp"
 #include "base/fd.hpp"
@@ -54,7 +58,7 @@ public:
             for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
             const Positions inside = covered(die, all);
             if (inside.empty()) continue;
-            if (type == DW_UT_skeleton) out_.flags |= kInlinedSplit;
+            if (type == DW_UT_skeleton) note_split(die);
             if (dwarf_getsrcfiles(&die, &files_, &file_count_) != 0) file_count_ = 0;
             for (const auto position : inside) read_line(die, position);
             visit(die, inside, 0, 0);
@@ -75,6 +79,21 @@ private:
         std::uint32_t file = 0;
         std::uint32_t line = 0;
     };
+
+    void note_split(Dwarf_Die& unit) {
+        out_.flags |= kInlinedSplit;
+        if (out_.split_units++ >= kMaxSplitNames) return;
+        Dwarf_Attribute attribute;
+        const auto text = [&](unsigned kind) {
+            const char* found = dwarf_formstring(dwarf_attr(&unit, kind, &attribute));
+            return found == nullptr ? std::string() : escape(text_of(found));
+        };
+        auto name = text(DW_AT_dwo_name);
+        if (name.empty()) name = text(DW_AT_GNU_dwo_name);
+        const auto folder = text(DW_AT_comp_dir);
+        if (!name.starts_with('/') && !folder.empty()) name = folder + '/' + name;
+        out_.split_files.push_back(std::move(name));
+    }
 
     // Each function is left where the next inner one was called.
     void add_frames(const std::vector<Scope>& scopes, Line line) {
@@ -209,6 +228,49 @@ DwarfHandle open_dwarf(const ElfHandle& elf) {
     return {is_elf ? dwarf_begin_elf(elf.get(), DWARF_C_READ, nullptr) : nullptr, dwarf_end};
 }
 
+void search(Dwarf* dwarf, const std::vector<std::uint64_t>& addresses, InlinedCalls& out) {
+    InlinedSearch search(addresses, out);
+    if (dwarf != nullptr) search.run(dwarf);
+    search.write();
+}
+
+Result<void> write_calls(int question, const InlinedCalls& found, std::uint64_t max_bytes) {
+    std::vector<std::string_view> strings(found.names.begin(), found.names.end());
+    strings.insert(strings.end(), found.split_files.begin(), found.split_files.end());
+    std::size_t names_size = 0;
+    for (const auto name : strings) names_size += name.size();
+    const auto size = found.counts.size() * sizeof(std::uint32_t) + found.frames.size() * kInlinedFrameSize +
+                      strings.size() * sizeof(std::uint32_t) + names_size;
+    if (size > std::min<std::uint64_t>(max_bytes, UINT32_MAX)) {
+        return fail(ErrorCode::kExhausted, "inlined calls over their limit");
+    }
+    std::vector<std::byte> answer;
+    ByteWriter writer(answer);
+    writer.u32(kInlinedMagic);
+    writer.u32(kInlinedVersion);
+    for (const auto count : {found.counts.size(), found.frames.size(), strings.size()}) {
+        writer.u32(static_cast<std::uint32_t>(count));
+    }
+    writer.u32(found.flags);
+    writer.u32(static_cast<std::uint32_t>(names_size));
+    writer.u32(static_cast<std::uint32_t>(found.alt.bytes().size()));
+    std::array<std::byte, BuildId::kMaxSize> id{};
+    std::ranges::copy(found.alt.bytes(), id.begin());
+    writer.bytes(id);
+    writer.u32(found.split_units);
+    writer.u32(static_cast<std::uint32_t>(found.split_files.size()));
+    for (const auto count : found.counts) writer.u32(count);
+    for (const auto& frame : found.frames) {
+        writer.u32(frame.function);
+        writer.u32(frame.file);
+        writer.u32(frame.line);
+    }
+    std::uint32_t end = 0;
+    for (const auto name : strings) writer.u32(end += static_cast<std::uint32_t>(name.size()));
+    for (const auto name : strings) writer.bytes(std::as_bytes(std::span(name)));
+    return write_all(question, answer);
+}
+
 }  // namespace
 
 InlinedCalls read_inlined_calls(int fd, int alt_fd, const std::vector<std::uint64_t>& addresses) {
@@ -226,46 +288,30 @@ InlinedCalls read_inlined_calls(int fd, int alt_fd, const std::vector<std::uint6
         if (alt != nullptr) dwarf_setalt(dwarf.get(), alt.get());
         if (size > 0 && alt == nullptr) out.flags |= kInlinedAltMissing;
     }
-    InlinedSearch search(addresses, out);
-    if (dwarf != nullptr) search.run(dwarf.get());
-    search.write();
+    search(dwarf.get(), addresses, out);
+    return out;
+}
+
+InlinedCalls read_module_calls(int fd, const std::vector<PlacedSection>& sections,
+                               const std::vector<std::uint64_t>& addresses) {
+    InlinedCalls out;
+    const ModuleDwarf module(fd, sections);
+    search(module.dwarf(), addresses, out);
     return out;
 }
 
 Result<void> answer_inlined(int question, int file, int alt, std::uint64_t max_bytes) {
     const auto addresses = read_asked_addresses(question);
     if (!addresses) return fail(addresses.error());
-    const auto found = read_inlined_calls(file, alt, *addresses);
-    std::size_t names_size = 0;
-    for (const auto& name : found.names) names_size += name.size();
-    const auto size = found.counts.size() * sizeof(std::uint32_t) + found.frames.size() * kInlinedFrameSize +
-                      found.names.size() * sizeof(std::uint32_t) + names_size;
-    if (size > std::min<std::uint64_t>(max_bytes, UINT32_MAX)) {
-        return fail(ErrorCode::kExhausted, "inlined calls over their limit");
-    }
-    std::vector<std::byte> answer;
-    ByteWriter writer(answer);
-    writer.u32(kInlinedMagic);
-    writer.u32(kInlinedVersion);
-    for (const auto count : {found.counts.size(), found.frames.size(), found.names.size()}) {
-        writer.u32(static_cast<std::uint32_t>(count));
-    }
-    writer.u32(found.flags);
-    writer.u32(static_cast<std::uint32_t>(names_size));
-    writer.u32(static_cast<std::uint32_t>(found.alt.bytes().size()));
-    std::array<std::byte, BuildId::kMaxSize> id{};
-    std::ranges::copy(found.alt.bytes(), id.begin());
-    writer.bytes(id);
-    for (const auto count : found.counts) writer.u32(count);
-    for (const auto& frame : found.frames) {
-        writer.u32(frame.function);
-        writer.u32(frame.file);
-        writer.u32(frame.line);
-    }
-    std::uint32_t end = 0;
-    for (const auto& name : found.names) writer.u32(end += static_cast<std::uint32_t>(name.size()));
-    for (const auto& name : found.names) writer.bytes(std::as_bytes(std::span(name)));
-    return write_all(question, answer);
+    return write_calls(question, read_inlined_calls(file, alt, *addresses), max_bytes);
+}
+
+Result<void> answer_inlined_in_module(int question, int file, std::uint64_t max_bytes) {
+    const auto placed = read_placed_sections(question);
+    if (!placed) return fail(placed.error());
+    const auto addresses = read_asked_addresses(question, placed->size);
+    if (!addresses) return fail(addresses.error());
+    return write_calls(question, read_module_calls(file, placed->sections, *addresses), max_bytes);
 }
 
 }  // namespace perfvigil::analyzer

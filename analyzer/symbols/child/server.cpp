@@ -2,8 +2,6 @@
 #include "analyzer/symbols/child/server.hpp"
 
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +17,8 @@
 #include "analyzer/symbols/child/inflate.hpp"
 #include "analyzer/symbols/child/inlined_calls.hpp"
 #include "analyzer/symbols/child/line_tables.hpp"
+#include "analyzer/symbols/child/placed_sections.hpp"
+#include "analyzer/symbols/child/rpm_packages.hpp"
 #include "analyzer/symbols/child/sandbox.hpp"
 #include "analyzer/symbols/child/table_writer.hpp"
 #include "analyzer/symbols/child/unwind_sections.hpp"
@@ -62,19 +62,6 @@ Result<std::optional<Job>> receive(int socket) {
     return Job{.request = *request, .file = UniqueFd(fds[0]), .table = UniqueFd(fds[1]), .shared = UniqueFd(fds[2])};
 }
 
-// What the caller wrote at the head of the answer's memfd.
-Result<std::vector<PlacedSection>> sections_in(int question) {
-    const auto malformed = [] { return fail(ErrorCode::kInvalid, "malformed question"); };
-    struct stat status{};
-    if (::fstat(question, &status) != 0) return fail_errno(errno, "fstat");
-    if (status.st_size < 0 || static_cast<std::uint64_t>(status.st_size) > kMaxModuleQuestion) return malformed();
-    std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
-    if (::pread(question, bytes.data(), bytes.size(), 0) != status.st_size) return malformed();
-    auto sections = decode_sections(bytes);
-    if (!sections) return malformed();
-    return std::move(*sections);
-}
-
 Result<void> answer(const Job& job) {
     ElfLimits limits;
     switch (job.request.kind) {
@@ -83,6 +70,10 @@ Result<void> answer(const Job& job) {
             return write_unwind_table(job.table.get(), job.file.get(), job.request.max_table_bytes);
         case RequestKind::kInlined:
             return answer_inlined(job.table.get(), job.file.get(), job.shared.get(), job.request.max_table_bytes);
+        case RequestKind::kInlinedInModule:
+            return answer_inlined_in_module(job.table.get(), job.file.get(), job.request.max_table_bytes);
+        case RequestKind::kPackages:
+            return answer_packages(job.table.get(), job.file.get(), job.request.max_table_bytes);
         case RequestKind::kSymbols: break;
         case RequestKind::kLinkedDebugFile:
             if (debug_link_crc(job.file.get()) != job.request.crc) return fail(ErrorCode::kNotFound, "another file");
@@ -91,9 +82,9 @@ Result<void> answer(const Job& job) {
         case RequestKind::kInflate:
             return answer_inflated(job.table.get(), job.file.get(), job.request.max_table_bytes);
         case RequestKind::kModule:
-            auto sections = sections_in(job.table.get());
-            if (!sections) return fail(std::move(sections.error()));
-            limits.sections = std::move(*sections);
+            auto placed = read_placed_sections(job.table.get());
+            if (!placed) return fail(std::move(placed.error()));
+            limits.sections = std::move(placed->sections);
             break;
     }
     limits.section_bytes = std::max<std::uint64_t>(job.request.max_table_bytes, 64U << 20);

@@ -5,6 +5,8 @@
 #include <zstd.h>
 
 #include <functional>
+#include <protozero/pbf_writer.hpp>
+#include <string>
 
 #include "tests/support/random_evidence.hpp"
 
@@ -45,6 +47,8 @@ TEST(EvidenceCodec, NumbersOfNothingAreRefused) {
         [](Evidence& e) { e.chains = {{{.file = static_cast<std::uint32_t>(e.strings.size())}}}; },
         [](Evidence& e) { e.chains.push_back({}); },
         [](Evidence& e) { e.dsos.at(0).path = static_cast<std::uint32_t>(e.strings.size()); },
+        [](Evidence& e) { e.dsos.at(0).package = static_cast<std::uint32_t>(e.strings.size() + 1); },
+        [](Evidence& e) { e.dsos.at(0).package_version = static_cast<std::uint32_t>(e.strings.size() + 1); },
         [](Evidence& e) { e.dsos.at(0).kind = static_cast<collector::DsoKind>(77); },
         [](Evidence& e) { e.dsos.at(0).addresses = {{.symbol = static_cast<std::uint32_t>(e.symbols.size())}}; },
         [](Evidence& e) { e.dsos.at(0).addresses = {{.chain = static_cast<std::uint32_t>(e.chains.size() + 1)}}; },
@@ -70,6 +74,23 @@ TEST(EvidenceCodec, NumbersOfNothingAreRefused) {
         lies[i](evidence);
         EXPECT_FALSE(decode_evidence(encode_evidence(evidence))) << "lie " << i;
     }
+}
+
+// As bundles were written before they kept packages.
+TEST(EvidenceCodec, ABinaryWithoutAPackageHasNone) {
+    std::string plain;
+    protozero::pbf_writer writer(plain);
+    writer.add_uint32(1, 1);
+    writer.add_string(4, "/usr/sbin/sshd");
+    protozero::pbf_writer(writer, 14).add_uint32(2, 0);
+    std::vector<std::byte> frame(ZSTD_compressBound(plain.size()));
+    frame.resize(ZSTD_compress(frame.data(), frame.size(), plain.data(), plain.size(), 1));
+    const auto decoded = decode_evidence(frame);
+    ASSERT_TRUE(decoded) << decoded.error().message;
+    ASSERT_EQ(decoded->dsos.size(), 1U);
+    EXPECT_EQ(decoded->dsos[0].package, 0U);
+    EXPECT_EQ(decoded->dsos[0].package_version, 0U);
+    EXPECT_TRUE(decoded->dsos[0].file_build_id.empty());
 }
 
 TEST(EvidenceCodec, ALaterVersionIsNamed) {
