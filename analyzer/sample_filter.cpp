@@ -51,6 +51,10 @@ bool SampleFilter::takes(const SampleMarks& sample) {
         if (!range_ && selection_.time->unit == TimeRange::Unit::kSeconds) resolve({*sample.time, *sample.time});
         if (!range_ || *sample.time < range_->from || *sample.time >= range_->to) return false;
     }
+    if (selection_.cgroup) {
+        if (sample.cgroup.empty()) ++without_cgroup_;
+        if (!selection_.cgroup->takes(sample.cgroup)) return false;
+    }
     return in_list(selection_.cpus, sample.cpu, without_cpu_) && in_list(selection_.pids, sample.pid, without_pid_) &&
            in_list(selection_.tids, sample.tid, without_tid_);
 }
@@ -69,6 +73,7 @@ std::vector<std::string> SampleFilter::sentences(Source source) const {
     say(without_cpu_, "on which CPU they were taken", "--cpu");
     say(without_pid_, "whose process they are", "--pid");
     say(without_tid_, "whose thread they are", "--tid");
+    say(without_cgroup_, "in which control group they were taken", "--cgroup");
     return all;
 }
 

@@ -27,6 +27,7 @@ struct SampleMarks {
     std::optional<CpuId> cpu{};
     std::optional<Pid> pid{};
     std::optional<Tid> tid{};
+    std::string_view cgroup{};  // its path; empty: unknown
 };
 [[nodiscard]] SampleMarks marks_of(const collector::SampleId& sample, std::optional<CpuId> cpu);
 
@@ -66,6 +67,7 @@ private:
     std::uint64_t without_cpu_ = 0;
     std::uint64_t without_pid_ = 0;
     std::uint64_t without_tid_ = 0;
+    std::uint64_t without_cgroup_ = 0;
 };
 
 }  // namespace perfvigil::analyzer

@@ -95,12 +95,26 @@ std::string to_text(const TimeRange& range) {
     return text;
 }
 
+bool CgroupSelection::takes(std::string_view cgroup) const {
+    if (!path.empty()) {
+        return cgroup.starts_with(path) && (cgroup.size() == path.size() || cgroup[path.size()] == '/');
+    }
+    for (auto rest = cgroup; !rest.empty();) {
+        if (next_piece(rest, '/') == unit) return true;
+    }
+    return false;
+}
+
 std::string SampleSelection::text() const {
     std::string text;
     if (time) text = "--time " + to_text(*time);
     append_list(text, "--cpu", cpus);
     append_list(text, "--pid", pids);
     append_list(text, "--tid", tids);
+    if (cgroup) {
+        if (!text.empty()) text += ' ';
+        text += cgroup->path.empty() ? "--unit " + cgroup->unit : "--cgroup " + cgroup->path;
+    }
     return text;
 }
 

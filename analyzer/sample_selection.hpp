@@ -30,12 +30,23 @@ struct TimeRange {
 [[nodiscard]] Result<TimeRange> parse_time_range(std::string_view text);
 [[nodiscard]] std::string to_text(const TimeRange& range);
 
+// Tasks by their control group: those of one cgroup and below, or those of a unit, wherever its cgroup lies.
+struct CgroupSelection {
+    std::string path{};  // "/system.slice/nginx.service"
+    std::string unit{};  // "nginx.service"
+
+    [[nodiscard]] bool takes(std::string_view cgroup) const;
+
+    friend bool operator==(const CgroupSelection&, const CgroupSelection&) = default;
+};
+
 struct SampleSelection {
     std::optional<TimeRange> time{};
     // Any of the listed; empty: all.
     std::vector<CpuId> cpus{};
     std::vector<Pid> pids{};
     std::vector<Tid> tids{};
+    std::optional<CgroupSelection> cgroup{};
     // Whether samples of several processes, threads or CPUs stay apart: fills ProfileContext::pid, tid, cpu.
     bool by_pid = false;
     bool by_tid = false;
@@ -49,7 +60,7 @@ struct SampleSelection {
     bool module_inlined = false;
     bool module_lines = false;
 
-    [[nodiscard]] bool selects() const { return time || !cpus.empty() || !pids.empty() || !tids.empty(); }
+    [[nodiscard]] bool selects() const { return time || !cpus.empty() || !pids.empty() || !tids.empty() || cgroup; }
     [[nodiscard]] bool tells_apart() const { return by_pid || by_tid || by_cpu || by_line || apart(); }
     // Functions stay apart by address while the profile grows.
     [[nodiscard]] bool apart() const { return inlined || lines; }

@@ -6,7 +6,7 @@
 namespace perfvigil::analyzer {
 
 bool keeps_cpus(const SampleSelection& selection) {
-    return !selection.time && selection.pids.empty() && selection.tids.empty();
+    return !selection.time && selection.pids.empty() && selection.tids.empty() && !selection.cgroup;
 }
 
 void add_selection_remarks(Profile& profile, const SampleFilter& filter, SampleFilter::Source source) {

@@ -13,21 +13,20 @@
 #include <poll.h>
 
 #include "analyzer/observation_warnings.hpp"
+#include "analyzer/recording_run.hpp"
 #include "analyzer/report.hpp"
-#include "analyzer/stream_analysis.hpp"
 #include "analyzer/symbols/host_names.hpp"
-#include "analyzer/unwind/capture_unwinding.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
-#include "cli/call_graph.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
 #include "collector/blocked_child.hpp"
-#include "collector/capture_writer.hpp"
+#include "collector/capture_file.hpp"
+#include "collector/event_kernel.hpp"
 #include "collector/host_facts.hpp"
 #include "collector/recording_rate.hpp"
-#include "collector/recording_session.hpp"
+#include "config/call_graph.hpp"
 #include "config/options.hpp"
 #include "config/values.hpp"
 
@@ -46,7 +45,7 @@ struct RecordCommandOptions {
     std::vector<std::string> events;  // empty: cycles and cpu-clock
     std::optional<std::uint64_t> ring_bytes;
     std::uint16_t max_stack = 127;
-    CallGraph call_graph;
+    config::CallGraph call_graph;
     int compression = 3;
     OutputFormat format = OutputFormat::kText;
 };
@@ -117,29 +116,6 @@ std::string own_command_line() {
     return std::string(trim(text));
 }
 
-// Both consumers of the stream: the analysis first, since it applies each record to the process table that the writer
-// consults.
-class Sink final : public collector::RecordSink {
-public:
-    Sink(analyzer::StreamAnalysis& analysis, analyzer::HostSymbolizer& symbolizer, collector::CaptureWriter* writer)
-        : analysis_(analysis), symbolizer_(symbolizer), writer_(writer) {}
-    void on_record(const collector::OrderedRecord& record) override {
-        if (std::holds_alternative<collector::KsymbolRecord>(record.record)) symbolizer_.note_kernel_change();
-        analysis_.on_record(record);
-        if (writer_ != nullptr) writer_->write(record);
-    }
-    void on_cut(const collector::Cut& cut) override {
-        if (!cut.modules.empty()) symbolizer_.note_kernel_change();
-        analysis_.on_cut(cut);
-        if (writer_ != nullptr) writer_->cut(cut);
-    }
-
-private:
-    analyzer::StreamAnalysis& analysis_;
-    analyzer::HostSymbolizer& symbolizer_;
-    collector::CaptureWriter* writer_;
-};
-
 class Recorder {
 public:
     Recorder(const RecordCommandOptions& options, const Clock& clock)
@@ -149,19 +125,11 @@ public:
         auto signals = SignalFd::open();
         if (!signals) return fail(std::move(signals.error()));
         if (auto opened = open(); !opened) return opened;
-        Sink sink(*analysis_, names_.symbolizer(), writer_.get());
-        if (auto recorded = record(*signals, sink); !recorded) return recorded;
+        if (auto recorded = record(*signals); !recorded) return recorded;
         if (child_ && !child_status_) child_->signal(SIGTERM);  // as perf record does
-        if (auto finished = session_->finish(sink); !finished) return finished;
-        profile_ =
-            analysis_->build(host_, options_.output.empty() ? "recording" : std::string(base_name(options_.output)));
-        for (auto& degraded : names_.symbolizer().degraded()) profile_.degraded.push_back(std::move(degraded));
-        if (unwinder_) {
-            for (auto& sentence : unwinding_sentences(*unwind_tables_, unwinder_->counters())) {
-                profile_.warnings.push_back(std::move(sentence));
-            }
-        }
-        return writer_ ? writer_->finish() : Result<void>{};
+        if (auto finished = run_->finish(); !finished) return finished;
+        profile_ = run_->build(options_.output.empty() ? "recording" : std::string(base_name(options_.output)));
+        return {};
     }
 
     // What came of it, once run() succeeded.
@@ -184,60 +152,39 @@ private:
             if (const auto online = collector::online_cpus()) cpus = online->size();
         }
         if (!options_.ring_bytes) recording->tuning.sample_ring_bytes = collector::sample_ring_for(*recording, cpus);
-        if (const auto cost = predicted_cost(*recording, cpus); !cost.empty()) {
+        if (const auto cost = config::predicted_cost(*recording, cpus); !cost.empty()) {
             fmt::print(stderr, "perfvigil: {}\n", cost);
         }
-        auto session = collector::RecordingSession::open(std::move(*recording), clock_);
-        if (!session) return fail(std::move(session.error()));
-        session_ = std::move(*session);
-        for (const auto& degraded : session_->degraded()) {
+        // Stacks are unwound as they come only where this recording itself shows chains.
+        const bool shown = options_.output.empty() || options_.format == OutputFormat::kJson;
+        auto run = analyzer::RecordingRun::open(
+            {.recording = std::move(*recording), .command_line = own_command_line(), .unwinds = shown}, clock_,
+            collector::live_kernel(), {names_.symbolizer(), names_.child(), names_.listener()});
+        if (!run) return fail(std::move(run.error()));
+        run_ = std::move(*run);
+        for (const auto& degraded : run_->degraded()) {
             fmt::print(stderr, "perfvigil: degraded: {}: {}{}{}\n", degraded.reason, escape(degraded.detail),
                        degraded.remedy.empty() ? "" : "; ", escape(degraded.remedy));
         }
-        // Before anything is built on it: what the host was at the start belongs to the facts.
-        if (auto started = session_->start(); !started) return started;
-        host_ = session_->host();
-        host_.command_line = own_command_line();
-        host_.text_ranges = analyzer::kernel_text_ranges(names_.symbolizer().kernel_symbols());
-        analysis_ = std::make_unique<analyzer::StreamAnalysis>(
-            session_->events(), names_.symbolizer(), analyzer::KernelText(host_.text_ranges),
-            analyzer::SliceLimits{.max_stack = options_.max_stack}, &names_.listener());
-        if (!host_.cpu_times.empty()) analysis_->set_baseline_times(host_.cpu_times.front().cpus);
-        unwind_if_shown();
+        if (auto started = run_->start(); !started) return started;
         if (options_.output.empty()) return {};
-        auto writer = collector::CaptureWriter::create(
-            options_.output, session_->events(), host_, analysis_->processes(),
-            {.compression_level = options_.compression, .command_line = host_.command_line});
-        if (!writer) return fail(std::move(writer.error()));
-        writer_ = std::move(*writer);
-        return {};
+        auto file = collector::create_capture_file(options_.output);
+        if (!file) return fail(std::move(file.error()));
+        return run_->keep(std::move(*file), options_.compression);
     }
 
-    // Stacks are unwound as they come only where this recording itself shows chains: it takes longer than writing them
-    // down, and reading the file unwinds them.
-    void unwind_if_shown() {
-        const bool shown = options_.output.empty() || options_.format == OutputFormat::kJson;
-        if (!shown || options_.call_graph.chains != collector::CallChains::kStackDumps) return;
-        unwind_tables_.emplace(names_);
-        unwinder_.emplace(*unwind_tables_, analyzer::unwind_machine(host_.architecture));
-        analysis_->set_user_chains(&*unwinder_);
-    }
-
-    Result<void> record(const SignalFd& signals, Sink& sink) {
+    Result<void> record(const SignalFd& signals) {
         if (child_) {
             if (auto released = child_->release(); !released) return released;
         }
         started_ = clock_.monotonic();
         ProgressLine progress;
         while (!over()) {
-            auto due = session_->next_pump();
+            auto due = run_->next_pump();
             if (!due) break;
             if (options_.duration) due = std::min(*due, started_ + *options_.duration);
             take_signal(signals.wait(*due, clock_));
-            if (auto pumped = session_->pump(sink); !pumped) return pumped;
-            if (writer_) {
-                if (auto flushed = writer_->flush(); !flushed) return flushed;
-            }
+            if (auto pumped = run_->pump(); !pumped) return pumped;
             show(progress);
         }
         return {};
@@ -262,14 +209,14 @@ private:
         const auto now = clock_.monotonic();
         progress.show({.elapsed = now - started_,
                        .of = options_.duration,
-                       .samples = session_->counters().samples,
-                       .lost = session_->counters().lost_sample_records,
-                       .bytes = writer_ ? writer_->bytes_written() : 0},
+                       .samples = run_->counters().samples,
+                       .lost = run_->counters().lost_sample_records,
+                       .bytes = run_->bytes_written()},
                       now);
     }
 
     void print_text() const {
-        if (!writer_) {
+        if (options_.output.empty()) {
             fmt::print("{}", report_text(profile_, {.width = output_width()}));
             return;
         }
@@ -283,13 +230,13 @@ private:
         }
         for (const auto& warning : warnings_of(profile_)) fmt::print(stderr, "perfvigil: {}\n", escape(warning));
         fmt::print("{}: {} in {:.1f} s; see it with: perfvigil report {}\n", options_.output,
-                   human_bytes(writer_->bytes_written()), to_seconds(profile_.duration), options_.output);
+                   human_bytes(run_->bytes_written()), to_seconds(profile_.duration), options_.output);
     }
 
     void print_json() const {
         auto report = json::parse(report_json(profile_, {.top = 0})).as_object();
-        if (writer_) {
-            report["capture"] = {{"file", escape(options_.output)}, {"bytes", writer_->bytes_written()}};
+        if (!options_.output.empty()) {
+            report["capture"] = {{"file", escape(options_.output)}, {"bytes", run_->bytes_written()}};
         }
         fmt::print("{}\n", json::serialize(report));
     }
@@ -298,12 +245,7 @@ private:
     const Clock& clock_;
     analyzer::HostNames names_;
     std::optional<collector::BlockedChild> child_;
-    std::unique_ptr<collector::RecordingSession> session_;
-    collector::HostFacts host_;
-    std::optional<analyzer::UnwindTables> unwind_tables_;
-    std::optional<analyzer::StackUnwinder> unwinder_;
-    std::unique_ptr<analyzer::StreamAnalysis> analysis_;
-    std::unique_ptr<collector::CaptureWriter> writer_;
+    std::unique_ptr<analyzer::RecordingRun> run_;
     analyzer::Profile profile_;
     MonotonicTime started_{};
     std::optional<int> child_status_;
@@ -350,7 +292,7 @@ void add_record(CLI::App& app, int& exit_code) {
     add_value(command, "-m,--ring", config::BytesFormat{.min = 4096, .max = 1U << 30}, options.ring_bytes,
               "ring buffer for samples, per CPU: 512KiB, 4MiB");
     command.add_option("--max-stack", options.max_stack, "frames per call chain")->capture_default_str();
-    add_value(command, "--call-graph", CallGraphFormat{}, options.call_graph,
+    add_value(command, "--call-graph", config::CallGraphFormat{}, options.call_graph,
               "callers of user code: fp (frame pointers, the default), dwarf[,BYTES] (copies of the stack, 8192 bytes, "
               "unwound by tables: for code without frame pointers), none");
     command.add_flag_callback(

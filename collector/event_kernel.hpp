@@ -92,6 +92,10 @@ public:
     [[nodiscard]] virtual const std::string& proc_root() = 0;
 };
 
+// The program's own, of one thread; and further ones for sessions on other threads. What libperf never gives back (a
+// map per CPU and list of threads) stays for the life of the program, so a thread keeps the kernel it was given.
+// `known`: facts of this host that were read before; what cannot have changed since is not read again (it takes 30 ms).
 [[nodiscard]] EventKernel& live_kernel();
+[[nodiscard]] std::unique_ptr<EventKernel> make_live_kernel(std::optional<HostFacts> known = {});
 
 }  // namespace perfvigil::collector

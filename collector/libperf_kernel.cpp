@@ -29,6 +29,7 @@ extern "C" {
 #include <cstdarg>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <vector>
 
 #include <fmt/format.h>
@@ -41,26 +42,31 @@ extern "C" {
 namespace perfvigil::collector {
 namespace {
 
-// libperf 6.1 never gives back the references that an evsel takes on its maps, so they are made once for the life of
-// the program, one per CPU and one per list of threads, and never destroyed.
-perf_cpu_map* cpu_map_of(CpuId cpu) {
-    static auto& maps = *new std::map<CpuId, perf_cpu_map*>;
-    auto& map = maps[cpu];
-    if (map == nullptr) map = perf_cpu_map__new(fmt::format("{}", cpu.value).c_str());
-    return map;
-}
-
-perf_thread_map* thread_map_of(const std::vector<Tid>& threads) {
-    static auto& maps = *new std::map<std::vector<Tid>, perf_thread_map*>;
-    auto& map = maps[threads];
-    if (map == nullptr) {
-        std::vector<pid_t> tids;
-        tids.reserve(threads.size());
-        for (const Tid tid : threads) tids.push_back(tid.value);
-        map = perf_thread_map__new_array(static_cast<int>(tids.size()), tids.data());
+// libperf 6.1 never gives back the references that an evsel takes on its maps, so they are made once per kernel, one
+// per CPU and one per list of threads, and never destroyed.
+class MapsForGood {
+public:
+    perf_cpu_map* of(CpuId cpu) {
+        auto& map = cpus_[cpu];
+        if (map == nullptr) map = perf_cpu_map__new(fmt::format("{}", cpu.value).c_str());
+        return map;
     }
-    return map;
-}
+
+    perf_thread_map* of(const std::vector<Tid>& threads) {
+        auto& map = threads_[threads];
+        if (map == nullptr) {
+            std::vector<pid_t> tids;
+            tids.reserve(threads.size());
+            for (const Tid tid : threads) tids.push_back(tid.value);
+            map = perf_thread_map__new_array(static_cast<int>(tids.size()), tids.data());
+        }
+        return map;
+    }
+
+private:
+    std::map<CpuId, perf_cpu_map*> cpus_;
+    std::map<std::vector<Tid>, perf_thread_map*> threads_;
+};
 
 perf_event_attr kernel_attr(const EventAttr& attr) {
     std::vector<std::byte> bytes;
@@ -78,10 +84,10 @@ public:
     LibperfRing(const LibperfRing&) = delete;
     LibperfRing& operator=(const LibperfRing&) = delete;
 
-    std::expected<void, OpenFailure> open(const RingRequest& request, std::size_t page_size) {
+    std::expected<void, OpenFailure> open(const RingRequest& request, MapsForGood& maps, std::size_t page_size) {
         using Step = OpenFailure::Step;
-        perf_cpu_map* cpus = cpu_map_of(request.cpu);
-        perf_thread_map* threads = thread_map_of(request.threads);
+        perf_cpu_map* cpus = maps.of(request.cpu);
+        perf_thread_map* threads = maps.of(request.threads);
         if (evlist_ == nullptr || cpus == nullptr || threads == nullptr) {
             return std::unexpected(OpenFailure{Step::kOpen, ENOMEM, 0});
         }
@@ -213,13 +219,16 @@ int keep_quiet(libperf_print_level, const char*, va_list) { return 0; }
 
 class LiveKernel final : public EventKernel {
 public:
-    LiveKernel() { libperf_init(keep_quiet); }
+    explicit LiveKernel(std::optional<HostFacts> known = {}) : known_(std::move(known)) {
+        static std::once_flag quiet;
+        std::call_once(quiet, [] { libperf_init(keep_quiet); });
+    }
 
     int probe(const EventAttr& attr, CpuId cpu, Tid thread) override {
         perf_event_attr raw = kernel_attr(attr);
         perf_evsel* evsel = perf_evsel__new(&raw);
         if (evsel == nullptr) return ENOMEM;
-        const int error = perf_evsel__open(evsel, cpu_map_of(cpu), thread_map_of({thread}));
+        const int error = perf_evsel__open(evsel, maps_.of(cpu), maps_.of(std::vector<Tid>{thread}));
         perf_evsel__close(evsel);
         perf_evsel__delete(evsel);
         return -error;
@@ -227,7 +236,7 @@ public:
 
     std::expected<std::unique_ptr<EventRing>, OpenFailure> open(const RingRequest& request) override {
         auto ring = std::make_unique<LibperfRing>();
-        if (auto opened = ring->open(request, page_size()); !opened) return std::unexpected(opened.error());
+        if (auto opened = ring->open(request, maps_, page_size()); !opened) return std::unexpected(opened.error());
         return ring;
     }
 
@@ -269,7 +278,7 @@ public:
     std::vector<CorePmu> core_pmus() override { return read_core_pmus(); }
     std::vector<CpuTimes> cpu_times() override { return read_cpu_times(); }
     HostFacts host_facts(const Clock& clock) override {
-        auto facts = read_host_facts(clock);
+        auto facts = known_ ? as_of_now(*known_, clock) : read_host_facts(clock);
         modules_.emplace("", facts.os_release);
         return facts;
     }
@@ -283,11 +292,27 @@ public:
     }
 
 private:
+    static HostFacts as_of_now(HostFacts facts, const Clock& clock) {
+        facts.monotonic_reference = clock.monotonic();
+        facts.wall_reference = clock.wall();
+        if (const auto online = collector::online_cpus())
+            facts.cpus_online = static_cast<std::uint32_t>(online->size());
+        facts.modules = read_kernel_modules("", facts.os_release);
+        // The caller's to fill.
+        facts.command_line.clear();
+        facts.text_ranges.clear();
+        facts.degraded.clear();
+        facts.cpu_times.clear();
+        return facts;
+    }
+
     static std::optional<std::int64_t> read_number(const std::string& path) {
         const auto text = read_file(path, 4096);
         return text ? parse_number<std::int64_t>(trim(*text)) : std::nullopt;
     }
 
+    std::optional<HostFacts> known_;
+    MapsForGood maps_;
     std::optional<ModuleWatch> modules_;
 };
 
@@ -296,6 +321,10 @@ private:
 EventKernel& live_kernel() {
     static LiveKernel kernel;
     return kernel;
+}
+
+std::unique_ptr<EventKernel> make_live_kernel(std::optional<HostFacts> known) {
+    return std::make_unique<LiveKernel>(std::move(known));
 }
 
 }  // namespace perfvigil::collector

@@ -16,8 +16,8 @@
 //    at which the counters were read. Cut::wall is therefore not always a multiple of the slice.
 //  - Instances that a change of rate has replaced leave events() after the cut that was their last.
 //
-// Thread: one owner, the sampler; all sessions of a program are opened on the same thread. Never blocks, never
-// symbolizes, never writes to disk.
+// Thread: one owner, and one for all sessions of the same EventKernel. Never blocks, never symbolizes, never writes to
+// disk.
 #pragma once
 
 #include <memory>

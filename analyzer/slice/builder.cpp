@@ -142,7 +142,9 @@ void SliceBuilder::State::sample(const OrderedRecord& record, const SampleRecord
     std::optional<CpuId> cpu;
     if (filter) {
         cpu = cpu_of(*record.event, sample.sample);
-        if (!filter->takes(marks_of(sample.sample, cpu))) return accounts.leave_out(record, sample);
+        auto marks = marks_of(sample.sample, cpu);
+        if (filter->selection().cgroup) marks.cgroup = processes.cgroup_path(sample.cgroup);
+        if (!filter->takes(marks)) return accounts.leave_out(record, sample);
         if (!filter->selection().by_cpu) cpu.reset();
     }
     if (part_length.count() > 0) end_parts_before(record.time);

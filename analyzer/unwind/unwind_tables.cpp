@@ -69,7 +69,7 @@ void UnwindTables::next_sample() {
 
 void UnwindTables::load(const collector::Dso& dso, DsoState& state) {
     state.tried = true;
-    const auto file = names_.symbolizer().file_of(dso);
+    const auto file = symbolizer_.file_of(dso);
     auto table = file ? table_of(**file) : fail(file.error());
     if (table) {
         state.table = std::move(*table);
@@ -83,7 +83,7 @@ void UnwindTables::load(const collector::Dso& dso, DsoState& state) {
 Result<std::shared_ptr<UnwindTables::Table>> UnwindTables::table_of(const OpenedFile& file) {
     const auto key = identity(file);
     if (const auto known = tables_.find(key); known != tables_.end()) return known->second;
-    auto unwind = names_.child().read_unwind(file.fd.get());
+    auto unwind = child_.read_unwind(file.fd.get());
     if (!unwind && unwind.error().code != ErrorCode::kInvalid) return fail(std::move(unwind.error()));
     auto table = std::make_shared<Table>();
     table->build_id = file.build_id;
@@ -96,9 +96,9 @@ Result<std::shared_ptr<UnwindTables::Table>> UnwindTables::table_of(const Opened
 void UnwindTables::load_debug(Table& table) {
     table.debug_tried = true;
     if (table.build_id.empty()) return;
-    const auto file = names_.symbolizer().debug_file_of(table.build_id);
+    const auto file = symbolizer_.debug_file_of(table.build_id);
     if (file == nullptr) return;
-    auto unwind = names_.child().read_unwind(file->fd.get());
+    auto unwind = child_.read_unwind(file->fd.get());
     if (!unwind) return;
     bytes_ += unwind->bytes();
     table.debug = std::move(*unwind);

@@ -21,8 +21,10 @@ namespace perfvigil::analyzer {
 
 class UnwindTables final : public UnwindSource {
 public:
+    UnwindTables(HostSymbolizer& symbolizer, SymbolChild& child, std::size_t max_bytes = 512U << 20)
+        : symbolizer_(symbolizer), child_(child), max_bytes_(max_bytes), known_(kKnown) {}
     explicit UnwindTables(HostNames& names, std::size_t max_bytes = 512U << 20)
-        : names_(names), max_bytes_(max_bytes), known_(kKnown) {}
+        : UnwindTables(names.symbolizer(), names.child(), max_bytes) {}
 
     [[nodiscard]] const UnwindRule* rule_at(const collector::DsoRef& dso, std::uint64_t offset,
                                             UnwindMachine machine) override;
@@ -75,7 +77,8 @@ private:
     void load_debug(Table& table);
     void make_room();
 
-    HostNames& names_;
+    HostSymbolizer& symbolizer_;
+    SymbolChild& child_;
     std::size_t max_bytes_;
     std::size_t bytes_ = 0;
     std::uint64_t sample_ = 0;

@@ -91,5 +91,15 @@ TEST(SampleFilter, WhatHelpsDependsOnWhereTheSamplesStand) {
                 testing::ElementsAre(testing::HasSubstr("print it (perf script -F +tid)")));
 }
 
+TEST(SampleFilter, OfAControlGroupNeedsItsName) {
+    SampleFilter filter({.cgroup = CgroupSelection{.unit = "x.service"}});
+    EXPECT_TRUE(filter.takes({.cgroup = "/system.slice/x.service"}));
+    EXPECT_FALSE(filter.takes({.cgroup = "/system.slice/y.service"}));
+    EXPECT_TRUE(filter.sentences().empty());
+    EXPECT_FALSE(filter.takes({.cgroup = ""}));
+    ASSERT_EQ(filter.sentences().size(), 1U);
+    EXPECT_TRUE(filter.sentences().front().contains("in which control group")) << filter.sentences().front();
+}
+
 }  // namespace
 }  // namespace perfvigil::analyzer

@@ -41,6 +41,28 @@ TEST(TimeRange, ThatIsNoneIsSaid) {
     EXPECT_THAT(parse_time_range("\x1b[2J").error().message, testing::HasSubstr("\\x1b[2J"));
 }
 
+TEST(CgroupSelection, OfAPathAndWhatLiesBelow) {
+    const CgroupSelection path{.path = "/system.slice/x.service"};
+    for (const auto* inside : {"/system.slice/x.service", "/system.slice/x.service/a/b"}) {
+        EXPECT_TRUE(path.takes(inside)) << inside;
+    }
+    for (const auto* outside : {"", "/", "/system.slice", "/system.slice/x.services", "/a/system.slice/x.service"}) {
+        EXPECT_FALSE(path.takes(outside)) << outside;
+    }
+}
+
+TEST(CgroupSelection, OfAUnitWhereverItLies) {
+    const CgroupSelection unit{.unit = "x.service"};
+    for (const auto* inside : {"/x.service", "/system.slice/x.service", "/user.slice/u/x.service/y.scope"}) {
+        EXPECT_TRUE(unit.takes(inside)) << inside;
+    }
+    for (const auto* outside : {"", "/", "/system.slice/ax.service", "/x.service.d"}) {
+        EXPECT_FALSE(unit.takes(outside)) << outside;
+    }
+    EXPECT_EQ((SampleSelection{.pids = {Pid{7}}, .cgroup = unit}.text()), "--pid 7 --unit x.service");
+    EXPECT_TRUE(SampleSelection{.cgroup = unit}.selects());
+}
+
 TEST(SampleSelection, ReadsAsOnTheCommandLine) {
     EXPECT_EQ(SampleSelection{}.text(), "");
     EXPECT_EQ((SampleSelection{.by_pid = true}.text()), "");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/call_graph.hpp"
+#include "config/call_graph.hpp"
 
 #include <gtest/gtest.h>
 
-namespace perfvigil::cli {
+namespace perfvigil::config {
 namespace {
 
 using collector::CallChains;
@@ -46,4 +46,4 @@ TEST(CallGraph, TheCostIsSaidBeforeItIsPaid) {
 }
 
 }  // namespace
-}  // namespace perfvigil::cli
+}  // namespace perfvigil::config

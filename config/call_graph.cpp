@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/call_graph.hpp"
+#include "config/call_graph.hpp"
 
 #include <utility>
 
@@ -8,11 +8,11 @@
 #include "base/text.hpp"
 #include "collector/recording_rate.hpp"
 
-namespace perfvigil::cli {
+namespace perfvigil::config {
 
 using collector::CallChains;
 
-config::Parsed<CallGraph> CallGraphFormat::parse(std::string_view text) const {
+Parsed<CallGraph> CallGraphFormat::parse(std::string_view text) const {
     CallGraph graph;
     if (text == "fp") return graph;
     if (text == "none") return CallGraph{.chains = CallChains::kNone};
@@ -20,15 +20,15 @@ config::Parsed<CallGraph> CallGraphFormat::parse(std::string_view text) const {
     if (text == "dwarf") return graph;
     constexpr std::string_view kDwarf = "dwarf,";
     if (!text.starts_with(kDwarf)) {
-        return config::refuse("'" + escape(text) + "' is no way to record call chains",
-                              "write fp (frame pointers), dwarf, dwarf,BYTES or none");
+        return refuse("'" + escape(text) + "' is no way to record call chains",
+                      "write fp (frame pointers), dwarf, dwarf,BYTES or none");
     }
     const auto bytes = parse_number<std::uint32_t>(text.substr(kDwarf.size()));
     if (!bytes) {
-        return config::refuse("'" + escape(text.substr(kDwarf.size())) + "' is no number of bytes", "write dwarf,8192");
+        return refuse("'" + escape(text.substr(kDwarf.size())) + "' is no number of bytes", "write dwarf,8192");
     }
     if (auto fits = collector::check_stack_dump(*bytes); !fits) {
-        return config::refuse(std::move(fits.error().message), "write dwarf,8192");
+        return refuse(std::move(fits.error().message), "write dwarf,8192");
     }
     graph.dump_bytes = *bytes;
     return graph;
@@ -44,4 +44,4 @@ std::string predicted_cost(const collector::RecordingOptions& options, std::size
         human_bytes(ring), static_cast<double>(ring) / static_cast<double>(rate.bytes_per_second()));
 }
 
-}  // namespace perfvigil::cli
+}  // namespace perfvigil::config
