@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/client.hpp"
 
+#include <array>
+#include <csignal>
 #include <optional>
+#include <vector>
 
 #include <fmt/core.h>
+#include <grp.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -67,14 +74,34 @@ asio::awaitable<void> exchange(Stream& stream, const std::string& socket_path, c
     outcome.reply = {parser.get().result_int(), std::move(parser.get().body())};
 }
 
+// The group that owns the socket; what it should be, where that cannot be seen.
+std::string group_of(const std::string& path) {
+    struct stat status{};
+    std::array<char, 4096> buffer{};
+    group entry{};
+    group* found = nullptr;
+    if (::stat(path.c_str(), &status) == 0 &&
+        ::getgrgid_r(status.st_gid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
+        return escape(found->gr_name);
+    }
+    return base_name(path) == base_name(protocol::kDefaultReadSocket) ? "perfvigil-read" : "perfvigil";
+}
+
+// The socket for reading only that lies beside a control socket.
+std::string read_socket_beside(const std::string& path) {
+    const auto control = base_name(protocol::kDefaultControlSocket);
+    if (base_name(path) != control) return {};
+    return path.substr(0, path.size() - control.size()) + std::string(base_name(protocol::kDefaultReadSocket));
+}
+
 Error explain(const Failure& failure, const std::string& socket_path) {
     const auto where = fmt::format("{}: {}", socket_path, failure.code.message());
     const auto errors = [&](boost::system::errc::errc_t code) { return failure.code == code; };
     if (errors(boost::system::errc::permission_denied)) {
         return {ErrorCode::kPermission, failure.code.value(),
-                where +
-                    "; the socket is open to root and to members of the group that owns it (perfvigil): "
-                    "usermod -aG perfvigil USER, then log in anew"};
+                fmt::format("{}; the socket is open to root and to members of the group {}: usermod -aG {} USER, then "
+                            "log in anew",
+                            where, group_of(socket_path), group_of(socket_path))};
     }
     if (errors(boost::system::errc::no_such_file_or_directory) || errors(boost::system::errc::connection_refused)) {
         return {ErrorCode::kNotFound, failure.code.value(),
@@ -99,9 +126,11 @@ std::string refusal_in(std::string_view body) {
     return std::string(trim(body));
 }
 
-}  // namespace
+Error refusal_of(const Reply& reply) {
+    return {reply.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalid, 0, refusal_in(reply.body)};
+}
 
-Result<Reply> get(const std::string& socket_path, const std::string& target, std::chrono::seconds limit) {
+Result<Reply> get_once(const std::string& socket_path, const std::string& target, std::chrono::seconds limit) {
     if (socket_path.size() >= sizeof(sockaddr_un::sun_path)) {
         return fail(ErrorCode::kInvalid, socket_path + ": too long for a Unix socket's path");
     }
@@ -114,11 +143,116 @@ Result<Reply> get(const std::string& socket_path, const std::string& target, std
     io.run();
     if (thrown) std::rethrow_exception(thrown);
     if (outcome.failure) return fail(explain(*outcome.failure, socket_path));
-    if (outcome.reply.status >= 400) {
-        return fail(outcome.reply.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalid,
-                    refusal_in(outcome.reply.body));
-    }
+    if (outcome.reply.status >= 400) return fail(refusal_of(outcome.reply));
     return std::move(outcome.reply);
+}
+
+// What a streamed answer came to.
+struct Streamed {
+    std::optional<Failure> failure;
+    std::optional<Reply> refused;
+    Result<void> taken;
+};
+
+// Ctrl-C is a half-closed connection: the daemon ends what it does and says the rest.
+asio::awaitable<void> watch_signals(Stream& stream, asio::signal_set& signals) {
+    if (auto [error, number] = co_await signals.async_wait(kAwait); error) co_return;
+    boost::system::error_code ignored;
+    stream.socket().shutdown(asio::socket_base::shutdown_send, ignored);
+    if (auto [error, number] = co_await signals.async_wait(kAwait); error) co_return;
+    stream.close();
+}
+
+asio::awaitable<void> read_pieces(Stream& stream, const std::function<Result<void>(std::string_view)>& take,
+                                  Streamed& out) {
+    beast::flat_buffer buffer;
+    http::response_parser<http::buffer_body> parser;
+    parser.body_limit(boost::none);
+    if (auto [error, got] = co_await http::async_read_header(stream, buffer, parser, kAwait); error) {
+        out.failure = Failure{"receive", error};
+        co_return;
+    }
+    const unsigned status = parser.get().result_int();
+    std::string refusal;
+    std::vector<char> piece(1U << 16);
+    while (!parser.is_done()) {
+        parser.get().body() = {piece.data(), piece.size(), true};
+        auto [error, got] = co_await http::async_read_some(stream, buffer, parser, kAwait);
+        if (error && error != http::error::need_buffer) {
+            out.failure = Failure{"receive", error};
+            co_return;
+        }
+        const std::string_view bytes(piece.data(), piece.size() - parser.get().body().size);
+        if (status >= 400)
+            refusal += bytes;
+        else
+            out.taken = take(bytes);
+        if (!out.taken) co_return;
+    }
+    if (status >= 400) out.refused = Reply{status, std::move(refusal)};
+}
+
+asio::awaitable<void> exchange_stream(Stream& stream, const std::string& socket_path, const std::string& target,
+                                      const std::function<Result<void>(std::string_view)>& take, Streamed& out) {
+    const Local::endpoint endpoint(socket_path);
+    if (auto [error] = co_await stream.async_connect(endpoint, kAwait); error) {
+        out.failure = Failure{"connect", error};
+        co_return;
+    }
+    http::request<http::empty_body> request{http::verb::post, target, 11};
+    request.set(http::field::host, "localhost");
+    request.set(http::field::user_agent, "perfvigil/" PERFVIGIL_VERSION);
+    request.content_length(0);
+    if (auto [error, sent] = co_await http::async_write(stream, request, kAwait); error) {
+        out.failure = Failure{"send", error};
+        co_return;
+    }
+    co_await read_pieces(stream, take, out);
+}
+
+}  // namespace
+
+Result<Reply> get(const std::string& socket_path, const std::string& target, std::chrono::seconds limit) {
+    auto reply = get_once(socket_path, target, limit);
+    const auto beside = read_socket_beside(socket_path);
+    if (reply || reply.error().code != ErrorCode::kPermission || beside.empty()) return reply;
+    auto read = get_once(beside, target, limit);
+    // Where there is none the control socket's trouble is the one to tell.
+    return !read && read.error().code == ErrorCode::kNotFound && read.error().error_number != 0 ? reply : read;
+}
+
+Result<void> post_stream(const std::string& socket_path, const std::string& target,
+                         const std::function<Result<void>(std::string_view)>& take) {
+    if (socket_path.size() >= sizeof(sockaddr_un::sun_path)) {
+        return fail(ErrorCode::kInvalid, socket_path + ": too long for a Unix socket's path");
+    }
+    asio::io_context io;
+    Stream stream(io);
+    asio::signal_set signals(io, SIGINT, SIGTERM);
+    Streamed out;
+    asio::co_spawn(io, watch_signals(stream, signals), asio::detached);
+    std::exception_ptr thrown;
+    asio::co_spawn(io, exchange_stream(stream, socket_path, target, take, out), [&](std::exception_ptr exception) {
+        thrown = std::move(exception);
+        signals.cancel();
+    });
+    io.run();
+    if (thrown) std::rethrow_exception(thrown);
+    if (out.failure) return fail(explain(*out.failure, socket_path));
+    if (!out.taken) return std::move(out.taken);
+    if (out.refused) return fail(refusal_of(*out.refused));
+    return {};
+}
+
+std::string percent_encoded(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                           std::string_view("-._~/,:").contains(c);
+        out += plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+    }
+    return out;
 }
 
 }  // namespace perfvigil::cli

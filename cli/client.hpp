@@ -3,7 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
 
@@ -15,8 +17,16 @@ struct Reply {
 };
 
 // GET `target` of the daemon listening at `socket_path`. A reply of 400 and above is an Error that holds the daemon's
-// own sentence.
+// own sentence. Where the control socket is not open to us, the read socket beside it is tried.
 [[nodiscard]] Result<Reply> get(const std::string& socket_path, const std::string& target,
                                 std::chrono::seconds limit = std::chrono::seconds(30));
+
+// POST `target`; `take` gets the answer's body as it comes, and may end it with an error. A first SIGINT or SIGTERM
+// asks the daemon for the end and goes on reading, a second one gives up.
+[[nodiscard]] Result<void> post_stream(const std::string& socket_path, const std::string& target,
+                                       const std::function<Result<void>(std::string_view)>& take);
+
+// Of a parameter's value.
+[[nodiscard]] std::string percent_encoded(std::string_view text);
 
 }  // namespace perfvigil::cli

@@ -73,6 +73,8 @@ public:
         require(!o.captures.enabled || o.captures.directory != o.store.directory, {"captures.dir", "store.dir"},
                 "is the same as store.dir", "give each its own folder");
         check_store();
+        require(o.sockets.read != o.sockets.control, {"sockets.read", "sockets.control"},
+                "is the same as sockets.control", "give each its own path");
         const auto& listen = o.listen;
         const bool remote = listen.enabled && !is_loopback(listen.address);
         require(!remote || listen.allow_remote, {"listen.address", "listen.allow_remote"},

@@ -204,6 +204,18 @@ void add_captures(std::vector<Key>& all) {
                          "zstd level, 0 for none. 3 makes files about five times smaller at little cost."));
 }
 
+void add_on_demand(std::vector<Key>& all) {
+    all.push_back(scalar("on_demand.concurrent", kRestart, PERFVIGIL_FIELD(on_demand.concurrent),
+                         NumberFormat<std::uint32_t>{1, 8},
+                         "How many captures that callers asked for (perfvigil capture) run at a time. Each has events, "
+                         "rings and a thread of its own; rings count against recording.rings.total."));
+    all.push_back(scalar("on_demand.waiting", kRestart, PERFVIGIL_FIELD(on_demand.waiting),
+                         NumberFormat<std::uint32_t>{0, 64},
+                         "How many more wait for one of those to end; others are refused."));
+    all.push_back(scalar("on_demand.longest", kRestart, PERFVIGIL_FIELD(on_demand.longest),
+                         DurationFormat{Seconds(1), 24 * kHour}, "The longest duration that a caller may ask for."));
+}
+
 void add_doors(std::vector<Key>& all) {
     all.push_back(listen_key());
     all.push_back(list("listen.allowed_hosts", kLive, PERFVIGIL_FIELD(listen.allowed_hosts), HostFormat{},
@@ -214,18 +226,26 @@ void add_doors(std::vector<Key>& all) {
                          "TLS here: put a reverse proxy in front."));
     all.push_back(scalar("listen.token_file", kRestart, PERFVIGIL_FIELD(listen.token_file),
                          PathFormat{PathFormat::Empty::kAllowed, 4095},
-                         "A file whose content every TCP request must carry as \"Authorization: Bearer CONTENT\"; read "
-                         "at start and at reload. Empty: none is asked for."));
+                         "A file whose content every TCP request must carry, as \"Authorization: Bearer CONTENT\" or "
+                         "as the cookie perfvigil_token; with it, and only with it, reports and profiles are served "
+                         "over TCP too. Read at start and at reload. Empty: none is asked for."));
     all.push_back(scalar("sockets.control", kRestart, PERFVIGIL_FIELD(sockets.control),
                          PathFormat{PathFormat::Empty::kRefused, kSocketPath},
                          "The Unix socket that the perfvigil command speaks to. The last folder of its path is created "
                          "when it is missing."));
     all.push_back(
         scalar("sockets.group", kRestart, PERFVIGIL_FIELD(sockets.group), NameFormat{},
-               "Group that owns the socket: its members may read reports and profiles. Empty: the daemon's own "
-               "group."));
+               "Group that owns the control socket: its members may do everything, captures included. Empty: the "
+               "daemon's own group."));
+    all.push_back(scalar("sockets.read", kRestart, PERFVIGIL_FIELD(sockets.read),
+                         PathFormat{PathFormat::Empty::kAllowed, kSocketPath},
+                         "A second Unix socket on which status, reports and profiles are read and nothing can be "
+                         "changed. Empty: none."));
+    all.push_back(scalar("sockets.read_group", kRestart, PERFVIGIL_FIELD(sockets.read_group), NameFormat{},
+                         "Group that owns the read socket. Where there is no such group there is no read socket, said. "
+                         "Empty: the daemon's own group."));
     all.push_back(scalar("sockets.mode", kRestart, PERFVIGIL_FIELD(sockets.mode), ModeFormat{},
-                         "Permissions of the socket, in octal."));
+                         "Permissions of both sockets, in octal."));
 }
 
 void add_limits(std::vector<Key>& all) {
@@ -243,6 +263,9 @@ void add_limits(std::vector<Key>& all) {
     all.push_back(scalar("budget.cpu", kLive, PERFVIGIL_FIELD(budget.cpu), PercentFormat{0.0001, 1},
                          "Share of the host's CPU time that the daemon and the kernel's sampling for it may take; "
                          "perfvigil_budget_ratio{resource=\"cpu\"} is 1 when it is used up."));
+    all.push_back(scalar("budget.captures", kLive, PERFVIGIL_FIELD(budget.captures), PercentFormat{0.0001, 1},
+                         "The same for all captures that run on demand, beside budget.cpu. One that is predicted to "
+                         "exceed it is refused, with figures, unless its caller insists (--force)."));
     all.push_back(
         scalar("log.level", kLive, PERFVIGIL_FIELD(log.level), LogLevelFormat{}, "error, warning, info or debug."));
 }
@@ -260,6 +283,7 @@ const std::vector<Key>& keys() {
         add_analysis(made);
         add_store(made);
         add_captures(made);
+        add_on_demand(made);
         add_doors(made);
         add_limits(made);
         return made;

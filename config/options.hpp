@@ -58,19 +58,28 @@ struct CaptureOptions {
     std::uint32_t compression = 3;           // zstd level, 0: none
 };
 
+// Captures that callers ask for over the control socket.
+struct OnDemandOptions {
+    std::uint32_t concurrent = 2;        // more wait
+    std::uint32_t waiting = 8;           // more are refused
+    Nanoseconds longest = Seconds(600);  // of one capture
+};
+
 struct ListenOptions {
     bool enabled = true;
     std::string address = "127.0.0.1";       // numeric
     std::uint16_t port = 9909;               // 0: any free one, said in the log
     std::vector<std::string> allowed_hosts;  // values of the Host header beside loopback names
     bool allow_remote = false;               // an address that other hosts can reach; needs a token
-    std::string token_file;                  // requests over TCP must carry its content as a bearer token; empty: none
+    std::string token_file;                  // requests over TCP must carry its content; empty: none
 };
 
 struct SocketOptions {
     std::string control = "/run/perfvigil/control.sock";
-    std::string group;  // owner group of the socket; empty: the daemon's own
-    std::uint32_t mode = 0660;
+    std::string group;                              // owner group of the control socket; empty: the daemon's own
+    std::string read = "/run/perfvigil/read.sock";  // empty: none
+    std::string read_group = "perfvigil-read";      // owner group of the read socket; empty: the daemon's own
+    std::uint32_t mode = 0660;                      // of both
 };
 
 // How many series of names from outside may exist, and from which weight on (DESIGN "Metrics").
@@ -82,7 +91,8 @@ struct MetricsOptions {
 };
 
 struct BudgetOptions {
-    double cpu = 0.01;  // share of the host's CPU time that the daemon and the kernel's sampling may take
+    double cpu = 0.01;       // share of the host's CPU time that the daemon and the kernel's sampling may take
+    double captures = 0.05;  // the same for captures on demand, all that run; beside `cpu`
 };
 
 enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug };
@@ -97,6 +107,7 @@ struct Options {
     SymbolOptions symbols;
     StoreOptions store;
     CaptureOptions captures;
+    OnDemandOptions on_demand;
     ListenOptions listen;
     SocketOptions sockets;
     MetricsOptions metrics;

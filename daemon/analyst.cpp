@@ -170,6 +170,10 @@ void Analyst::close_window(bool early) {
     if (!parts_.replay) profile.degraded = session_degraded_;
     for (auto& one : parts_.surroundings.no_names()) profile.degraded.push_back(std::move(one));
     std::ranges::move(std::exchange(notes_, {}), std::back_inserter(profile.notes));
+    if (parts_.surroundings.captures_beside) {
+        auto beside = parts_.surroundings.captures_beside(profile.start, profile.start + profile.duration);
+        std::ranges::move(beside, std::back_inserter(profile.notes));
+    }
     waits_.close_window(profile);
     std::ranges::move(std::exchange(warnings_, {}), std::back_inserter(profile.warnings));
     std::uniform_int_distribution<Nanoseconds::rep> delay(0, spread_.count());
@@ -241,12 +245,14 @@ DaemonNumbers Analyst::numbers(const SliceParcel* parcel, Nanoseconds spent) {
     made.degraded = parts_.board.degraded.all();
     made.overhead = overhead_;
     made.steps = step_counts_;
+    made.captures = parts_.board.captures.counts();
     made.run_delays = waits_.run_delays();
     const auto captures = around.captures();
     if (parcel != nullptr) {
         made.session = parcel->counters;
         if (parcel->tuning) made.sampling_frequency = parcel->tuning->frequency;
         made.budgets.push_back({"cpu", parcel->cpu_use, budget_.cpu});
+        made.budgets.push_back({"captures", parcel->captures_use, budget_.captures});
     }
     made.budgets.push_back({"store", static_cast<double>(store_.profile_bytes()), static_cast<double>(store_limit_)});
     made.process = read_process_numbers();

@@ -43,6 +43,8 @@ struct Surroundings {
         std::string current;
     };
     std::function<Captures()> captures;
+    // A sentence for each capture on demand that ran between the two times.
+    std::function<std::vector<std::string>(WallTime from, WallTime to)> captures_beside{};
 };
 
 class Analyst {

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "base/time_text.hpp"
 #include "config/values.hpp"
+#include "daemon/api_captures.hpp"
 #include "daemon/api_parts.hpp"
 #include "daemon/api_store.hpp"
 #include "daemon/protocol.hpp"
@@ -63,6 +64,23 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
     return difference == 0;
 }
 
+// The value of our cookie in "a=1; perfvigil_token=TOKEN"; empty: there is none.
+std::string_view token_cookie(std::string_view cookies) {
+    while (!cookies.empty()) {
+        auto value = trim(next_piece(cookies, ';'));
+        if (next_piece(value, '=') == protocol::kTokenCookie) return value;
+    }
+    return {};
+}
+
+bool knows_token(const Request& request, const Rules& rules) {
+    constexpr std::string_view kBearer = "Bearer ";
+    const auto given = header(request, "Authorization").value_or("");
+    const bool bearer = given.size() > kBearer.size() && same_letters(given.substr(0, kBearer.size()), kBearer);
+    const auto token = bearer ? given.substr(kBearer.size()) : token_cookie(header(request, "Cookie").value_or(""));
+    return equal_in_constant_time(token, rules.token);
+}
+
 std::optional<Response> turn_away(const Request& request, const Rules& rules) {
     if (request.door != Door::kTcp) return std::nullopt;
     const auto host = header(request, "Host");
@@ -73,15 +91,10 @@ std::optional<Response> turn_away(const Request& request, const Rules& rules) {
     if (const auto site = header(request, "Sec-Fetch-Site"); site && *site != "same-origin" && *site != "none") {
         return refuse(request, 403, "requests from other sites are refused");
     }
-    if (!rules.token.empty()) {
-        constexpr std::string_view kBearer = "Bearer ";
-        const auto given = header(request, "Authorization").value_or("");
-        const bool bearer = given.size() > kBearer.size() && same_letters(given.substr(0, kBearer.size()), kBearer);
-        if (!bearer || !equal_in_constant_time(given.substr(kBearer.size()), rules.token)) {
-            auto response = refuse(request, 401, "the token of listen.token_file is needed");
-            response.headers.emplace_back("WWW-Authenticate", "Bearer");
-            return response;
-        }
+    if (!rules.token.empty() && !knows_token(request, rules)) {
+        auto response = refuse(request, 401, "the token of listen.token_file is needed");
+        response.headers.emplace_back("WWW-Authenticate", "Bearer");
+        return response;
     }
     return std::nullopt;
 }
@@ -150,6 +163,14 @@ Response window(const Request& request, std::string_view rest, const Parameters&
             .body = std::string(reinterpret_cast<const char*>(encoded->data()), encoded->size())};
 }
 
+// The one thing that a door may not show whoever asks. Over TCP everybody of this host can be the caller, unless a
+// token tells who it is.
+std::optional<Response> keep_shut(const Request& request, const Rules& rules) {
+    constexpr std::string_view kInner = "/v1/";
+    if (request.door != Door::kTcp || !rules.token.empty() || !request.target.starts_with(kInner)) return std::nullopt;
+    return refuse(request, 403, "served on the sockets only, or over TCP with a token (listen.token_file)");
+}
+
 Response route(const Request& request, Source& source) {
     std::string_view query = request.target;
     const auto path = next_piece(query, '?');
@@ -160,15 +181,22 @@ Response route(const Request& request, Source& source) {
     }
     constexpr std::string_view kInner = "/v1/";
     if (!path.starts_with(kInner)) return refuse(request, 404, "no such path");
-    if (request.door != Door::kControl) return refuse(request, 403, "served on the control socket only");
     const auto parsed = parameters_of(query);
     if (!parsed) return refuse(request, 400, parsed.error().message);
     const auto& parameters = *parsed;
+    if (path == protocol::kCaptures) return captures(request, parameters, source);
     if (path == protocol::kStatus) return {.content_type = protocol::kJsonType, .body = source.status_json()};
     if (path == protocol::kWindows) return windows(request, parameters, *source.catalog());
     const std::string below = std::string(protocol::kWindows) + "/";
     if (path.starts_with(below)) return window(request, path.substr(below.size()), parameters, source);
     return refuse(request, 404, "no such path");
+}
+
+// Reading is possible everywhere, what changes something on the control socket only.
+bool may_ask_so(const Request& request) {
+    if (request.method == "GET" || request.method == "HEAD") return true;
+    auto target = request.target;
+    return request.method == "POST" && request.door == Door::kControl && next_piece(target, '?') == protocol::kCaptures;
 }
 
 }  // namespace
@@ -177,8 +205,14 @@ Response respond(const Request& request, const Rules& rules, Source& source) {
     Response response;
     if (auto refused = turn_away(request, rules)) {
         response = std::move(*refused);
-    } else if (request.method != "GET" && request.method != "HEAD") {
-        response = refuse(request, 405, "only GET and HEAD are answered");
+    } else if (auto shut = keep_shut(request, rules)) {
+        response = std::move(*shut);
+    } else if (!may_ask_so(request)) {
+        const bool control = request.door == Door::kControl;
+        response = refuse(request, 405,
+                          control ? "only GET and HEAD are answered there, and POST to /v1/captures"
+                                  : "only GET and HEAD are answered here; what changes something needs the control "
+                                    "socket");
         response.headers.emplace_back("Allow", "GET, HEAD");
     } else {
         response = route(request, source);

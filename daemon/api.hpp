@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,11 +14,15 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "daemon/body_stream.hpp"
+#include "daemon/peer.hpp"
 #include "daemon/window_info.hpp"
 
 namespace perfvigil::daemon::api {
 
-enum class Door : std::uint8_t { kTcp, kControl };
+// kControl may do everything, kRead reads all that changes nothing; kTcp: see Rules.
+enum class Door : std::uint8_t { kTcp, kControl, kRead };
+inline constexpr std::size_t kDoors = 3;
 
 struct Header {
     std::string_view name;
@@ -29,6 +34,7 @@ struct Request {
     std::string_view target;  // path and query as sent
     std::span<const Header> headers;
     Door door = Door::kTcp;
+    std::optional<Peer> peer{};  // of a Unix socket
 };
 
 struct Response {
@@ -36,16 +42,20 @@ struct Response {
     std::string_view content_type{};
     std::string body{};
     std::shared_ptr<const std::string> shared_body{};  // instead of body, where many may get the same
+    std::shared_ptr<BodyStream> stream{};              // instead of both: what comes over time
     std::vector<std::pair<std::string_view, std::string>> headers{};
 
     [[nodiscard]] std::string_view content() const { return shared_body ? std::string_view(*shared_body) : body; }
 };
 
-// Who may ask over TCP; see config::ListenOptions.
+// Who may ask over TCP; see config::ListenOptions. Without a token everybody may see metrics and health, and nothing
+// else; with one whoever knows it may read profiles too.
 struct Rules {
     std::vector<std::string> allowed_hosts;
-    std::string token;  // empty: none is asked for
+    std::string token;
 };
+
+class Captures;
 
 // Where the answers come from.
 class Source {
@@ -57,6 +67,7 @@ public:
     [[nodiscard]] virtual std::string status_json() = 0;
     [[nodiscard]] virtual std::shared_ptr<const Catalog> catalog() = 0;
     [[nodiscard]] virtual Result<std::vector<std::byte>> encoded_profile(const Window& window) = 0;
+    [[nodiscard]] virtual Captures* captures() { return nullptr; }  // nullptr: nothing can be recorded
 };
 
 [[nodiscard]] Response respond(const Request& request, const Rules& rules, Source& source);

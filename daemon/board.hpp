@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/time.hpp"
+#include "daemon/capture_use.hpp"
 #include "daemon/degraded_set.hpp"
 #include "daemon/metrics_shelf.hpp"
 #include "daemon/published.hpp"
@@ -26,6 +27,7 @@ struct Board {
     MetricsShelf metrics;                  // analyst
     Published<RecordingStatus> recording;  // analyst
     DegradedSet degraded;
+    CaptureUse captures;  // of captures on demand; their threads
 
     [[nodiscard]] Pulse pulse() const {
         return {.state = state.load(),

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -10,22 +11,21 @@
 #include <csignal>
 #include <thread>
 
-#include "base/fd.hpp"
 #include "base/text.hpp"
 #include "collector/sample_cost.hpp"
 #include "config/config.hpp"
 #include "daemon/analyst.hpp"
 #include "daemon/api.hpp"
 #include "daemon/board.hpp"
+#include "daemon/capture_desk.hpp"
 #include "daemon/disk_writer.hpp"
+#include "daemon/doors.hpp"
 #include "daemon/host_examination.hpp"
-#include "daemon/http_server.hpp"
 #include "daemon/log.hpp"
 #include "daemon/names.hpp"
 #include "daemon/notify.hpp"
 #include "daemon/sampler.hpp"
 #include "daemon/source.hpp"
-#include "daemon/unix_socket.hpp"
 
 namespace perfvigil::daemon {
 namespace {
@@ -33,31 +33,13 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// An occupied port is tried again, so that a restart heals it.
-constexpr auto kListenRetry = std::chrono::seconds(10);
 // The service manager hears twice within its limit.
 constexpr int kBeatsPerLimit = 2;
+// At the end captures on demand get this long to hand over what they recorded, half of it with names.
+constexpr auto kCapturesPatience = std::chrono::milliseconds(2000);
+constexpr auto kCapturesLook = std::chrono::milliseconds(20);
 // At the end names are waited for this long: the daemon has five seconds in all to store its last window.
 constexpr int kNamesPatienceMs = 2000;
-constexpr std::size_t kMaxToken = 4096;
-
-Result<api::Rules> rules_of(const config::ListenOptions& listen) {
-    api::Rules rules{listen.allowed_hosts, {}};
-    if (listen.token_file.empty()) return rules;
-    const auto text = read_file(listen.token_file, kMaxToken);
-    if (!text) return fail(Error(text.error()).at("listen.token_file"));
-    rules.token = trim(*text);
-    if (rules.token.empty()) return fail(ErrorCode::kInvalid, listen.token_file + ": holds no token");
-    return rules;
-}
-
-collector::Degraded listen_trouble(const config::ListenOptions& listen, const Error& error) {
-    return {"listen", "nothing is served over TCP: " + error.message,
-            error.code == ErrorCode::kBusy || error.error_number == EADDRINUSE
-                ? "end what holds the port (ss -ltnp 'sport = :" + std::to_string(listen.port) +
-                      "'), or set listen.address; it is tried again every 10 s"
-                : "correct listen.address and listen.token_file; it is tried again every 10 s"};
-}
 
 collector::Degraded capture_trouble(const Error& error) {
     return {"captures", "raw records are not kept: " + error.message,
@@ -84,8 +66,7 @@ public:
             return opened.error().code == ErrorCode::kPermission ? kExitNoRights : kExitFailed;
         }
         start_threads();
-        server_.emplace(io_, [this](const api::Request& request) { return respond(request, rules_, *this); });
-        listen();
+        doors_.serve(*this);
         watch_signals();
         watch_over();
         board_.state = source_.session != nullptr ? RunState::kRecording : RunState::kReplaying;
@@ -101,10 +82,7 @@ public:
 
 private:
     Result<void> open() {
-        // Before there is any thread: binding changes the umask for a moment.
-        auto socket = ControlSocket::bind(options_.sockets.control, options_.sockets.mode, options_.sockets.group);
-        if (!socket) return fail(std::move(socket.error()).at("control socket"));
-        control_.emplace(std::move(*socket));
+        if (auto opened = doors_.open(); !opened) return opened;
         if (!run_.replay) calibrate();
         auto source = run_.replay ? open_replay(*run_.replay, run_.speed, clock_) : open_kernel(options_, clock_);
         if (!source) return fail(std::move(source.error()));
@@ -135,6 +113,21 @@ private:
     }
 
     void start_threads() {
+        if (source_.session != nullptr) {
+            desk_.emplace(CaptureDesk::Parts{
+                .options = options_,
+                .clock = clock_,
+                .sample_cost = sample_cost_,
+                .use = board_.captures,
+                .host = source_.host,
+                .has_pmu =
+                    [this] {
+                        return std::ranges::none_of(board_.degraded.of("session"),
+                                                    [](const auto& one) { return one.reason == "no_pmu"; });
+                    },
+                .other_ring_bytes = [this] { return board_.recording.value()->ring_bytes; },
+                .post = [this](std::function<void()> work) { asio::post(io_, std::move(work)); }});
+        }
         const bool captures = options_.captures.enabled && source_.session != nullptr;
         sampler_ =
             std::make_unique<Sampler>(Sampler::Parts{.source = *source_.records,
@@ -199,12 +192,17 @@ private:
                     if (disk_ == nullptr) return {};
                     return {disk_->bytes_on_disk(), disk_->files_on_disk(), disk_->abandoned_files(),
                             sampler_->current_capture()};
-                }};
+                },
+                .captures_beside =
+                    [this](WallTime from, WallTime to) {
+                        return desk_ ? desk_->notes(from, to) : std::vector<std::string>();
+                    }};
     }
 
     // In the order of the data, so that nothing that was recorded is lost.
     void end_threads() {
         board_.state = RunState::kStopping;
+        if (desk_) desk_->close();
         sampler_thread_.request_stop();
         sampler_thread_.join();
         analyst_thread_.request_stop();
@@ -227,32 +225,6 @@ private:
         notifier_.status("replayed " + source_.name);
     }
 
-    void listen() {
-        if (auto served = server_->listen_control(control_->release_fd()); !served) {
-            log::error("control socket", {{"why", served.error().message}});
-        }
-        if (options_.listen.enabled) listen_tcp();
-    }
-
-    // Until it works: without the token nothing is served, with the port taken all else is.
-    void listen_tcp() {
-        const auto& listen = options_.listen;
-        auto rules = rules_of(listen);
-        auto port = rules ? server_->listen_tcp(listen.address, listen.port)
-                          : Result<std::uint16_t>(fail(std::move(rules.error())));
-        if (port) {
-            rules_ = std::move(*rules);
-            board_.degraded.clear("listen");
-            log::info("listening", {{"address", listen.address}, {"port", *port}});
-            return;
-        }
-        board_.degraded.set("listen", {listen_trouble(listen, port.error())});
-        listen_timer_.expires_after(kListenRetry);
-        listen_timer_.async_wait([this](const error_code& error) {
-            if (!error) listen_tcp();
-        });
-    }
-
     void watch_signals() {
         signals_.async_wait([this](const error_code& error, int signal) {
             if (error) return;
@@ -268,11 +240,24 @@ private:
     void stop() {
         board_.state = RunState::kStopping;
         notifier_.stopping();
-        server_->close();
-        listen_timer_.cancel();
+        doors_.stop_accepting();
         watch_timer_.cancel();
         signals_.cancel();
-        io_.stop();
+        sampler_thread_.request_stop();
+        if (desk_) desk_->stop();
+        let_captures_end(clock_.monotonic());
+    }
+
+    // Callers of captures get what was recorded until now, if they take it in time.
+    void let_captures_end(MonotonicTime since) {
+        const auto waited = clock_.monotonic() - since;
+        if (!desk_ || (desk_->idle() && !doors_.streams()) || waited >= kCapturesPatience) {
+            doors_.close();
+            return io_.stop();
+        }
+        if (waited >= kCapturesPatience / 2) desk_->hurry();
+        captures_timer_.expires_after(kCapturesLook);
+        captures_timer_.async_wait([this, since](const error_code&) { let_captures_end(since); });
     }
 
     void watch_over() {
@@ -306,11 +291,8 @@ private:
         const auto changed = config::difference(options_, loaded.options);
         for (const auto key : changed.restart) log::warning("needs a restart to change", {{"key", key}});
         auto next = config::with_live_keys(options_, loaded.options);
-        if (next.listen.enabled) {
-            auto rules = rules_of(next.listen);
-            if (!rules) return log::error("reload refused", {{"why", rules.error().message}});
-            rules_ = std::move(*rules);
-        }
+        if (auto read = doors_.reload(next.listen); !read)
+            return log::error("reload refused", {{"why", read.error().message}});
         // The analyst reads its own copy; nobody else looks at options_ while they change.
         options_ = std::move(next);
         log::set_level(options_.log.level);
@@ -320,6 +302,7 @@ private:
         sampler_->configure(options_.recording.tuning, options_.budget.cpu);
         sampler_->set_capture_limits(options_.captures.file_bytes, options_.captures.file_age);
         if (disk_ != nullptr) limit_captures();
+        if (desk_) desk_->set_budget(options_.budget.captures);
         analyst_->reload(options_);
         std::string keys;
         for (const auto key : changed.live) keys += (keys.empty() ? "" : ",") + std::string(key);
@@ -334,6 +317,7 @@ private:
     Result<std::vector<std::byte>> encoded_profile(const Window& window) override {
         return read_window(options_.store.directory, window);
     }
+    api::Captures* captures() override { return desk_ ? &*desk_ : nullptr; }
     std::string status_json() override {
         Status status;
         status.state = board_.state;
@@ -366,7 +350,6 @@ private:
 
     Board board_{options_.recording.slice};
     SliceQueues queues_;
-    std::optional<ControlSocket> control_;
     collector::SampleCost sample_cost_ = collector::assumed_sample_cost("a replay takes no samples");
     RunSource source_;
     std::unique_ptr<Names> names_;
@@ -374,12 +357,13 @@ private:
     std::unique_ptr<Sampler> sampler_;
     std::unique_ptr<Analyst> analyst_;
 
+    std::optional<CaptureDesk> desk_;  // outlives the sessions, which hold its streams
+
     asio::io_context io_{1};
+    Doors doors_{io_, options_, board_.degraded};
     asio::signal_set signals_{io_, SIGTERM, SIGINT, SIGHUP};
-    asio::steady_timer listen_timer_{io_};
     asio::steady_timer watch_timer_{io_};
-    api::Rules rules_;
-    std::optional<HttpServer> server_;
+    asio::steady_timer captures_timer_{io_};
     WakeEvent analyst_ended_;
     std::jthread analyst_thread_;
     std::jthread sampler_thread_;

@@ -6,21 +6,35 @@ namespace {
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-}  // namespace
-
-RequestView::RequestView(const http::request<http::string_body>& message, api::Door door) {
-    for (const auto& header : message) headers_.push_back({view(header.name_string()), view(header.value())});
-    request_ = {view(message.method_string()), view(message.target()), headers_, door};
-}
-
-ResponseMessage to_message(const api::Response& response, unsigned version, bool keep_alive, bool head) {
-    ResponseMessage message;
-    message.version(version);
+template <class Message>
+void set_head(Message& message, const api::Response& response) {
     message.result(response.status);
     message.set(http::field::server, "perfvigild/" PERFVIGIL_VERSION);
     message.set(http::field::content_type,
                 boost::beast::string_view(response.content_type.data(), response.content_type.size()));
     for (const auto& [name, value] : response.headers) message.set(std::string(name), value);
+}
+
+}  // namespace
+
+RequestView::RequestView(const http::request<http::string_body>& message, api::Door door, std::optional<Peer> peer) {
+    for (const auto& header : message) headers_.push_back({view(header.name_string()), view(header.value())});
+    request_ = {view(message.method_string()), view(message.target()), headers_, door, peer};
+}
+
+http::response<http::empty_body> stream_head(const api::Response& response) {
+    http::response<http::empty_body> message;
+    message.version(11);
+    set_head(message, response);
+    message.keep_alive(false);
+    message.chunked(true);
+    return message;
+}
+
+ResponseMessage to_message(const api::Response& response, unsigned version, bool keep_alive, bool head) {
+    ResponseMessage message;
+    message.version(version);
+    set_head(message, response);
     const auto content = response.content();
     if (!head) message.body() = {content.data(), content.size()};
     message.keep_alive(keep_alive);

@@ -24,7 +24,7 @@ inline void limit(RequestParser& parser) {
 // Views into `message`, which must outlive it.
 class RequestView {
 public:
-    RequestView(const http::request<http::string_body>& message, api::Door door);
+    RequestView(const http::request<http::string_body>& message, api::Door door, std::optional<Peer> peer = {});
 
     [[nodiscard]] const api::Request& request() const { return request_; }
 
@@ -37,6 +37,9 @@ using ResponseMessage = http::response<http::span_body<const char>>;
 // The body is a view of `response`, which must outlive the message. To a HEAD only the head is given, with the length
 // that the body would have.
 [[nodiscard]] ResponseMessage to_message(const api::Response& response, unsigned version, bool keep_alive, bool head);
+
+// The head of an answer that comes over time, in chunks; the connection ends with it.
+[[nodiscard]] http::response<http::empty_body> stream_head(const api::Response& response);
 
 // The answer to bytes that Beast refused with `error`; nullopt: not worth one (the peer went away).
 [[nodiscard]] std::optional<api::Response> answer_to(const boost::system::error_code& error);

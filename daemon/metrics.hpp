@@ -20,6 +20,7 @@
 #include "collector/event_table.hpp"
 #include "collector/recording_session.hpp"
 #include "collector/run_delays.hpp"
+#include "daemon/capture_use.hpp"
 #include "daemon/hotspot.hpp"
 #include "daemon/recording_control.hpp"
 
@@ -105,6 +106,7 @@ struct DaemonNumbers {
     StoreBytes store{};
     QueueDrops drops{};
     StepCounts steps{};
+    CaptureCounts captures{};                       // on demand, so far
     std::vector<collector::RunDelay> run_delays{};  // so far; empty where the kernel does not say
     Nanoseconds slice_analysis{};                   // from taking the slice from the queue to here, last slice
 };

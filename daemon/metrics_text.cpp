@@ -362,6 +362,15 @@ void write_upkeep(Page& page, const State& state) {
                  as_double(numbers.steps[i / kCauses][i % kCauses]));
     }
 
+    page.counter("captures_total", "Captures on demand by what asked for them and what became of them.");
+    for (std::size_t t = 0; t < kCaptureTriggerNames.size(); ++t) {
+        for (std::size_t r = 0; r < kCaptureResultNames.size(); ++r) {
+            page.add(
+                {{"trigger", std::string(kCaptureTriggerNames[t])}, {"result", std::string(kCaptureResultNames[r])}},
+                as_double(numbers.captures[t][r]));
+        }
+    }
+
     const OverheadNumbers& overhead = numbers.overhead;
     page.counter("overhead_cpu_seconds_total",
                  "CPU time of the profiler; user: its processes, kernel: taking samples, by the cost of one.");

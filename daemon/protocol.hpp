@@ -3,14 +3,17 @@
 // their JSON are called. docs/http-api.md tells it to people.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 namespace perfvigil::protocol {
 
 inline constexpr std::string_view kDefaultControlSocket = "/run/perfvigil/control.sock";
+inline constexpr std::string_view kDefaultReadSocket = "/run/perfvigil/read.sock";
 inline constexpr std::string_view kDefaultConfigFile = "/etc/perfvigil/perfvigil.yaml";
 
-// Paths. Metrics and health are answered on every listener, the rest on the control socket only.
+// Paths. Metrics and health are answered on every listener, what reads profiles on both sockets (over TCP with a
+// token), captures on the control socket only.
 inline constexpr std::string_view kMetrics = "/metrics";
 inline constexpr std::string_view kHealthz = "/healthz";
 inline constexpr std::string_view kReadyz = "/readyz";
@@ -21,10 +24,51 @@ inline constexpr std::string_view kLatest = "latest";
 inline constexpr std::string_view kReport = "report";
 inline constexpr std::string_view kProfile = "profile";
 
+// GET: those that run and wait. POST: one more, described by parameter::*; the answer ends with the capture.
+inline constexpr std::string_view kCaptures = "/v1/captures";
+
+inline constexpr std::string_view kTokenCookie = "perfvigil_token";
+
 inline constexpr std::string_view kTextType = "text/plain; charset=utf-8";
 inline constexpr std::string_view kJsonType = "application/json";
 inline constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 inline constexpr std::string_view kProfileType = "application/vnd.perfvigil.profile";
+inline constexpr std::string_view kCaptureType = "application/vnd.perfvigil.capture";
+
+// A capture as it comes (format=stream): frames of a kind (1 byte), the length of what follows (4 bytes, little
+// endian), and that.
+namespace frame {
+inline constexpr std::size_t kHeadSize = 5;
+inline constexpr std::size_t kOffsetSize = 8;
+inline constexpr char kEvent = 'J';    // JSON: what happened; field::kEvent names it, see event::*
+inline constexpr char kBytes = 'B';    // of the capture file: their offset in it (8 bytes, little endian), and them
+inline constexpr char kProfile = 'P';  // as /v1/windows/ID/profile
+}  // namespace frame
+
+namespace event {
+inline constexpr std::string_view kWaiting = "waiting";    // position
+inline constexpr std::string_view kStarted = "started";    // id, message, start_seconds, degraded
+inline constexpr std::string_view kProgress = "progress";  // elapsed_seconds, samples, lost
+inline constexpr std::string_view kRecorded = "recorded";  // the same; the file is whole
+inline constexpr std::string_view kEnd = "end";            // result, message, cost_percent
+}  // namespace event
+
+// Of POST /v1/captures, written as the options of `perfvigil capture` are.
+namespace parameter {
+inline constexpr std::string_view kDuration = "duration";
+inline constexpr std::string_view kFrequency = "frequency";
+inline constexpr std::string_view kPid = "pid";
+inline constexpr std::string_view kUnit = "unit";
+inline constexpr std::string_view kCgroup = "cgroup";
+inline constexpr std::string_view kCpu = "cpu";
+inline constexpr std::string_view kEvent = "event";
+inline constexpr std::string_view kCallGraph = "call_graph";
+inline constexpr std::string_view kMaxStack = "max_stack";
+inline constexpr std::string_view kLabel = "label";
+inline constexpr std::string_view kForce = "force";    // true: whatever it costs
+inline constexpr std::string_view kRaw = "raw";        // true: the capture file too (format=stream)
+inline constexpr std::string_view kFormat = "format";  // text (default), json, profile, stream
+}  // namespace parameter
 
 namespace field {
 // Any answer of /v1 that is not 200.
@@ -64,6 +108,18 @@ inline constexpr std::string_view kDegraded = "degraded";
 inline constexpr std::string_view kReason = "reason";
 inline constexpr std::string_view kDetail = "detail";
 inline constexpr std::string_view kRemedy = "remedy";
+
+// /v1/captures, and the events of a capture
+inline constexpr std::string_view kEvent = "event";
+inline constexpr std::string_view kMessage = "message";
+inline constexpr std::string_view kPosition = "position";
+inline constexpr std::string_view kResult = "result";
+inline constexpr std::string_view kElapsedSeconds = "elapsed_seconds";
+inline constexpr std::string_view kStartSeconds = "start_seconds";  // from the request to the first event enabled
+inline constexpr std::string_view kCostPercent = "cost_percent";    // of the host's CPU time
+inline constexpr std::string_view kLabel = "label";
+inline constexpr std::string_view kTarget = "target";
+inline constexpr std::string_view kUid = "uid";
 
 // /v1/windows: {"windows": [...], "total": N}
 inline constexpr std::string_view kWindowList = "windows";

@@ -172,7 +172,7 @@ std::uint64_t RecordingControl::largest_ring(Knob knob, std::uint64_t wanted, co
     std::uint64_t& ring = knob == Knob::kSampleRing ? next.sample_ring_bytes : next.side_band_ring_bytes;
     const std::uint64_t now = ring;
     for (ring = wanted; ring > now; ring /= 2) {
-        if (2 * bytes(next) <= limits_.rings_total) break;
+        if (2 * bytes(next) + rings_taken_ <= limits_.rings_total) break;
     }
     return std::max(ring, now);
 }

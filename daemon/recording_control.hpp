@@ -74,6 +74,8 @@ public:
     // Other wishes: what was stepped back from is forgotten.
     void ask(const collector::Tuning& asked);
     void set_budget(double budget) { limits_.budget = budget; }
+    // Bytes that rings of captures on demand take of rings.total now.
+    void set_rings_taken(std::uint64_t bytes) { rings_taken_ = bytes; }
 
     // Before the first slice: what the start took, share of the host's CPU time × seconds.
     void start_took(double spent) { spending_.add(0, spent); }
@@ -118,6 +120,7 @@ private:
     void restart_budget();
 
     ControlLimits limits_;
+    std::uint64_t rings_taken_ = 0;
     collector::Tuning asked_;
     collector::Tuning tuning_;
     bool has_captures_;

@@ -125,17 +125,31 @@ SliceLoad Sampler::load_of(SliceParcel& parcel) {
         samples_taken_ += load.samples + load.lost_samples + (duplicates - std::exchange(duplicates_, duplicates));
     }
     parcel.overhead = overhead_.measure(parts_.board.symbol_child.load(), samples_taken_);
-    const auto use = cpu_budget_.use(parcel.overhead, online_cpus(), parts_.clock.monotonic());
+    // Captures on demand have a budget of their own: this recording is not to make room for them.
+    const auto captures = captures_overhead();
+    parcel.overhead.processes -= Nanoseconds(parts_.board.captures.thread_time.load());
+    const auto now = parts_.clock.monotonic();
+    const auto use = cpu_budget_.use(parcel.overhead, online_cpus(), now);
+    parcel.captures_use = captures_budget_.use(captures, online_cpus(), now).all();
+    parcel.overhead.processes += captures.processes;
+    parcel.overhead.sampling += captures.sampling;
     load.processes = use.processes;
     load.sampling = use.sampling;
     parcel.cpu_use = use.all();
     return load;
 }
 
+OverheadNumbers Sampler::captures_overhead() const {
+    const auto& use = parts_.board.captures;
+    return {.processes = Nanoseconds(use.thread_time.load() + use.child_time.load()),
+            .sampling = parts_.sample_cost.value * static_cast<std::int64_t>(use.samples.load())};
+}
+
 // What is done about it.
 void Sampler::control(SliceParcel& parcel) {
     const SliceLoad load = load_of(parcel);
     if (!control_) return;
+    control_->set_rings_taken(parts_.board.captures.ring_bytes.load());
     for (auto& step : control_->judge(load)) {
         const auto say = step.cause == Cause::kCalm ? log::info : log::warning;
         say("recording changes", {{"what", kKnobNames[static_cast<std::size_t>(step.knob)]},

@@ -77,6 +77,7 @@ private:
     void deliver(std::unique_ptr<analyzer::Slice> slice);
     void control(SliceParcel& parcel);
     [[nodiscard]] SliceLoad load_of(SliceParcel& parcel);
+    [[nodiscard]] OverheadNumbers captures_overhead() const;
     [[nodiscard]] std::size_t online_cpus() const { return std::max<std::size_t>(parts_.host.cpus_online, 1); }
     void obey();
     void wait_until(MonotonicTime time);
@@ -92,6 +93,7 @@ private:
     std::optional<RecordingControl> control_;  // from run() on, of a session
     OverheadMeter overhead_;
     CpuBudget cpu_budget_;
+    CpuBudget captures_budget_;
     std::uint64_t samples_taken_ = 0;  // by the kernel for us, lost ones too: what sampling cost
     std::uint64_t duplicates_ = 0;
     std::mutex orders_mutex_;

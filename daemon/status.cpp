@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "base/time_text.hpp"
+#include "daemon/degraded_json.hpp"
 #include "daemon/protocol.hpp"
 
 namespace perfvigil::daemon {
@@ -27,15 +28,6 @@ json::array events_of(const RecordingStatus& recording) {
         events.push_back(json::object{{field::kName, escape(name)}, {field::kFrequency, hertz}});
     }
     return events;
-}
-
-json::array degraded_of(const std::vector<collector::Degraded>& degraded) {
-    json::array list;
-    for (const auto& one : degraded) {
-        list.push_back(json::object{
-            {field::kReason, one.reason}, {field::kDetail, escape(one.detail)}, {field::kRemedy, escape(one.remedy)}});
-    }
-    return list;
 }
 
 }  // namespace
@@ -86,7 +78,7 @@ std::string status_json(const Status& s) {
         json::object{{field::kEnabled, s.captures_enabled}, {field::kDirectory, escape(s.captures_directory)},
                      {field::kBytes, r.capture_bytes},      {field::kBytesLimit, s.captures_limit},
                      {field::kCount, r.capture_files},      {field::kFile, escape(r.capture_file)}};
-    out[field::kDegraded] = degraded_of(s.degraded);
+    out[field::kDegraded] = degraded_json(s.degraded);
     return json::serialize(out) + "\n";
 }
 

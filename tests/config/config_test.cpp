@@ -90,9 +90,10 @@ TEST(ConfigTest, EveryKeyReadsBackWhatItPrints) {
                       .allowed_hosts = {"a.example", "b"},
                       .allow_remote = true,
                       .token_file = "/t"};
-    changed.sockets = {.control = "/x.sock", .group = "null", .mode = 0600};
+    changed.sockets = {.control = "/x.sock", .group = "null", .read = "/r.sock", .read_group = "b", .mode = 0600};
     changed.metrics = {.functions = 7, .dsos = 8, .units = 9, .threshold = 0.0025};
-    changed.budget.cpu = 0.02;
+    changed.budget = {.cpu = 0.02, .captures = 0.1};
+    changed.on_demand = {.concurrent = 1, .waiting = 0, .longest = Seconds(30)};
     changed.log.level = LogLevel::kDebug;
     const Options defaults;
     for (const auto& key : keys()) EXPECT_NE(key.print(changed), key.print(defaults)) << key.name;

@@ -7,6 +7,8 @@
 #include <boost/json.hpp>
 
 #include "analyzer/profile/codec.hpp"
+#include "daemon/api_captures.hpp"
+#include "daemon/capture_stream.hpp"
 #include "tests/support/daemon_fake_source.hpp"
 #include "tests/support/daemon_profile.hpp"
 
@@ -44,8 +46,8 @@ protected:
     Rules rules;
 };
 
-TEST_F(ApiTest, MetricsAndHealthOnBothDoors) {
-    for (const auto door : {Door::kTcp, Door::kControl}) {
+TEST_F(ApiTest, MetricsAndHealthOnEveryDoor) {
+    for (const auto door : {Door::kTcp, Door::kControl, Door::kRead}) {
         EXPECT_EQ(get("/metrics", door).content(), "up 1\n");
         EXPECT_EQ(get("/metrics", door).content_type, "text/plain; version=0.0.4; charset=utf-8");
         EXPECT_EQ(get("/healthz", door).status, 200U);
@@ -59,12 +61,86 @@ TEST_F(ApiTest, MetricsAndHealthOnBothDoors) {
     EXPECT_EQ(get("/readyz").content(), "no slice is complete yet\n");
 }
 
-TEST_F(ApiTest, ProfilesNeedTheControlSocket) {
-    for (const auto* target : {"/v1/status", "/v1/windows", "/v1/windows/latest/report", "/v1/anything"}) {
+TEST_F(ApiTest, ProfilesNeedASocketOrAToken) {
+    const std::vector<const char*> inner{"/v1/status", "/v1/windows", "/v1/windows/latest/report", "/v1/anything"};
+    for (const auto* target : inner) {
         const auto response = get(target, Door::kTcp);
         EXPECT_EQ(response.status, 403U) << target;
-        EXPECT_EQ(response.content(), "{\"error\":\"served on the control socket only\"}\n");
+        EXPECT_THAT(std::string(response.content()), HasSubstr("served on the sockets only, or over TCP with a token"));
+        EXPECT_EQ(get(target, Door::kRead).status, get(target, Door::kControl).status) << target;
     }
+    EXPECT_EQ(get("/v1/windows/latest/profile", Door::kRead).status, 200U);
+    rules.token = "s3cret";
+    const Headers bearer{{"Host", "localhost"}, {"Authorization", "Bearer s3cret"}};
+    EXPECT_EQ(get("/v1/windows/latest/report", Door::kTcp, bearer).status, 200U);
+    EXPECT_EQ(get("/v1/windows/latest/report", Door::kTcp).status, 401U);
+    EXPECT_EQ(get("/v1/captures", Door::kTcp, bearer).status, 403U);
+}
+
+TEST_F(ApiTest, TheTokenMayBeACookie) {
+    rules.token = "s3cret";
+    const auto with = [&](std::string_view cookie) {
+        return get("/v1/status", Door::kTcp, {{"Host", "localhost"}, {"Cookie", cookie}}).status;
+    };
+    EXPECT_EQ(with("perfvigil_token=s3cret"), 200U);
+    EXPECT_EQ(with("a=1; perfvigil_token=s3cret; b=2"), 200U);
+    for (const auto* wrong : {"", "perfvigil_token=", "perfvigil_token=s3cre", "xperfvigil_token=s3cret", "s3cret",
+                              "perfvigil_token=s3cret2", "perfvigil_token=x; perfvigil_token=s3cret"}) {
+        EXPECT_EQ(with(wrong), 401U) << wrong;
+    }
+    const Headers from_elsewhere{
+        {"Host", "localhost"}, {"Cookie", "perfvigil_token=s3cret"}, {"Sec-Fetch-Site", "cross-site"}};
+    EXPECT_EQ(get("/v1/status", Door::kTcp, from_elsewhere).status, 403U);
+    const Headers rebound{{"Host", "evil.example"}, {"Cookie", "perfvigil_token=s3cret"}};
+    EXPECT_EQ(get("/v1/status", Door::kTcp, rebound).status, 421U);
+}
+
+// Captures that only remember what was asked.
+struct FakeCaptures final : Captures {
+    std::expected<std::shared_ptr<BodyStream>, Refusal> begin(CaptureRequest request,
+                                                              const std::optional<Peer>& by) override {
+        peer = by;
+        asked.push_back(std::move(request));
+        if (refusal) return std::unexpected(*refusal);
+        return std::make_shared<CaptureStream>(100, nullptr);
+    }
+    std::string list_json() const override { return R"({"captures":[]})"; }
+    Nanoseconds longest() const override { return std::chrono::seconds(60); }
+    std::vector<CaptureRequest> asked;
+    std::optional<Peer> peer;
+    std::optional<Refusal> refusal;
+};
+
+TEST_F(ApiTest, CapturesAreTheControlSocketsAlone) {
+    FakeCaptures captures;
+    source.on_demand = &captures;
+    const auto post = [&](Door door, std::string_view target = "/v1/captures?duration=5s") {
+        return get(target, door, kLocal, "POST").status;
+    };
+    EXPECT_EQ(post(Door::kTcp), 403U);
+    EXPECT_EQ(post(Door::kRead), 405U);
+    EXPECT_EQ(get("/v1/captures", Door::kRead).status, 403U);
+    rules.token = "s3cret";
+    const Headers bearer{{"Host", "localhost"}, {"Authorization", "Bearer s3cret"}};
+    EXPECT_EQ(get("/v1/captures", Door::kTcp, bearer, "POST").status, 405U);
+    EXPECT_TRUE(captures.asked.empty());
+    const auto begun =
+        respond({"POST", "/v1/captures?duration=5s", kLocal, Door::kControl, Peer{1000, 77}}, rules, source);
+    EXPECT_EQ(begun.status, 200U);
+    EXPECT_TRUE(begun.stream);
+    EXPECT_EQ(begun.content_type, "text/plain; charset=utf-8");
+    ASSERT_EQ(captures.asked.size(), 1U);
+    EXPECT_EQ(captures.asked.front().duration, std::chrono::seconds(5));
+    EXPECT_EQ(captures.peer->uid, 1000U);
+    EXPECT_EQ(get("/v1/captures").content(), "{\"captures\":[]}\n");
+    for (const auto* other : {"/v1/windows", "/v1/captures/1", "/metrics"})
+        EXPECT_EQ(post(Door::kControl, other), 405U);
+    EXPECT_EQ(get("/v1/captures", Door::kControl, kLocal, "DELETE").status, 405U);
+    EXPECT_EQ(post(Door::kControl, "/v1/captures?duration=61s"), 400U);
+    captures.refusal = Refusal{409, "too dear"};
+    EXPECT_EQ(post(Door::kControl), 409U);
+    source.on_demand = nullptr;
+    EXPECT_EQ(post(Door::kControl), 501U);
 }
 
 struct HostCase {

@@ -12,6 +12,7 @@
 #include <boost/asio/io_context.hpp>
 #include <cstring>
 
+#include "daemon/capture_stream.hpp"
 #include "daemon/unix_socket.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -38,7 +39,7 @@ protected:
         auto bound = ControlSocket::bind(path, 0660, "");
         ASSERT_TRUE(bound) << bound.error().message;
         socket.emplace(std::move(*bound));
-        ASSERT_TRUE(server->listen_control(socket->release_fd()));
+        ASSERT_TRUE(server->listen_on(socket->release_fd(), api::Door::kControl));
     }
     UniqueFd connect() {
         sockaddr_un address{};
@@ -152,23 +153,118 @@ TEST_F(HttpServerTest, ACallerThatDoesNotReadIsCutOff) {
     EXPECT_LT(receive(deaf).size(), extra.size());
 }
 
-TEST_F(HttpServerTest, ConnectionsAreLimited) {
+TEST_F(HttpServerTest, WhereAllPlacesAreTakenTheOneThatIsSilentForLongestMakesRoom) {
     serve({.connections = 2});
-    std::vector<UniqueFd> open;
-    for (int i = 0; i < 2; ++i) {
-        open.push_back(connect());
-        send(open.back(), "GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
-        receive(open.back(), ends_with("GET /x\n"));
-    }
-    const auto third = connect();
-    EXPECT_EQ(receive(third), "<closed>");
-    EXPECT_EQ(server->refused_connections(), 1U);
-    // A place that becomes free is given again.
-    open.pop_back();
+    const auto first = connect();
+    send(first, "GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
+    receive(first, ends_with("GET /x\n"));
+    const auto second = connect();
+    send(second, "GET /x HT");
     io.run_for(milliseconds(20));
-    const auto fourth = connect();
-    send(fourth, "GET /y HTTP/1.1\r\nHost: h\r\n\r\n");
-    EXPECT_THAT(receive(fourth, ends_with("GET /y\n")), StartsWith("HTTP/1.1 200"));
+    const auto third = connect();
+    send(third, "GET /y HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_THAT(receive(third, ends_with("GET /y\n")), StartsWith("HTTP/1.1 200"));
+    EXPECT_EQ(receive(first), "<closed>");
+    EXPECT_EQ(server->refused_connections(), 1U);
+    send(second, "TP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_THAT(receive(second, ends_with("GET /x\n")), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(HttpServerTest, CallersWhoOpenManyAndSayLittleHinderNobody) {
+    serve({.connections = 8, .connections_per_user = 100});
+    std::vector<UniqueFd> slow;
+    for (int i = 0; i < 200; ++i) {
+        slow.push_back(connect());
+        send(slow.back(), "GET /slow HTTP/1.1\r\nX:");
+        io.run_for(milliseconds(1));
+        if (i % 20 != 0) continue;
+        const auto fd = connect();
+        send(fd, "GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+        EXPECT_THAT(receive(fd), StartsWith("HTTP/1.1 200")) << i;
+    }
+    EXPECT_EQ(handled, 10);
+}
+
+TEST_F(HttpServerTest, OneUserHasOnlyItsShareOfThePlaces) {
+    serve({.connections = 8, .connections_per_user = 3});
+    std::vector<UniqueFd> open;
+    for (int i = 0; i < 4; ++i) {
+        open.push_back(connect());
+        io.run_for(milliseconds(5));
+    }
+    EXPECT_EQ(receive(open.front()), "<closed>");
+    EXPECT_EQ(server->refused_connections(), 1U);
+}
+
+TEST_F(HttpServerTest, AUserWhoAsksTooOftenIsToldSo) {
+    serve({.requests_per_second = 0.001, .requests_at_once = 2});
+    for (const auto* answer : {"HTTP/1.1 200", "HTTP/1.1 200", "HTTP/1.1 429"}) {
+        const auto fd = connect();
+        send(fd, "GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+        EXPECT_THAT(receive(fd), StartsWith(answer));
+    }
+    EXPECT_EQ(handled, 2);
+}
+
+// An answer that comes over time: what the test pushes.
+struct Streaming : HttpServerTest {
+    void serve_stream() {
+        server.emplace(
+            io, [this](const api::Request&) { return api::Response{.content_type = "text/plain", .stream = body}; });
+        auto bound = ControlSocket::bind(path, 0660, "");
+        ASSERT_TRUE(bound) << bound.error().message;
+        socket.emplace(std::move(*bound));
+        ASSERT_TRUE(server->listen_on(socket->release_fd(), api::Door::kControl));
+        fd = connect();
+        send(fd, "POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+    }
+    std::vector<CaptureStream::Caller> told;
+    std::shared_ptr<CaptureStream> body =
+        std::make_shared<CaptureStream>(1U << 24, [this](CaptureStream::Caller caller) { told.push_back(caller); });
+    UniqueFd fd;
+};
+
+TEST_F(Streaming, PiecesGoOutAsTheyCome) {
+    serve_stream();
+    EXPECT_THAT(receive(fd, ends_with("\r\n\r\n")), HasSubstr("Transfer-Encoding: chunked\r\n"));
+    EXPECT_TRUE(body->push("hello"));
+    EXPECT_EQ(receive(fd, ends_with("hello\r\n")), "5\r\nhello\r\n");
+    EXPECT_TRUE(server->streams());
+    body->end();
+    EXPECT_EQ(receive(fd), "0\r\n\r\n<closed>");
+    EXPECT_FALSE(server->streams());
+    EXPECT_TRUE(told.empty());
+}
+
+TEST_F(Streaming, ACallerThatClosesItsSideStillReads) {
+    serve_stream();
+    receive(fd, ends_with("\r\n\r\n"));
+    ::shutdown(fd.get(), SHUT_WR);
+    while (told.empty()) io.run_one_for(milliseconds(10));
+    EXPECT_EQ(told.front(), CaptureStream::Caller::kFinished);
+    EXPECT_TRUE(body->push("the rest"));
+    body->end();
+    EXPECT_EQ(receive(fd), "8\r\nthe rest\r\n0\r\n\r\n<closed>");
+}
+
+TEST_F(Streaming, ACallerThatIsGoneIsNoticedAtTheNextPiece) {
+    serve_stream();
+    receive(fd, ends_with("\r\n\r\n"));
+    fd.reset();
+    while (told.empty()) io.run_one_for(milliseconds(10));
+    (void)body->push("for nobody");
+    while (told.back() != CaptureStream::Caller::kGone) io.run_one_for(milliseconds(10));
+    EXPECT_FALSE(body->push("for nobody"));
+}
+
+TEST_F(Streaming, GoesOnWhileNothingNewIsLetIn) {
+    serve_stream();
+    receive(fd, ends_with("\r\n\r\n"));
+    server->stop_accepting();
+    io.run_for(milliseconds(10));
+    EXPECT_TRUE(body->push("x"));
+    body->end();
+    EXPECT_EQ(receive(fd), "1\r\nx\r\n0\r\n\r\n<closed>");
 }
 
 TEST_F(HttpServerTest, RequestsPerConnectionAreLimited) {

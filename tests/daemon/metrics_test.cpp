@@ -181,8 +181,8 @@ TEST_F(MetricsTest, EveryCounterOfTheSessionIsPublished) {
 
 TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
     DaemonNumbers numbers;
-    auto& [degraded, session, frequency, overhead, budgets, process, windows, store, drops, steps, delays, analysis] =
-        numbers;
+    auto& [degraded, session, frequency, overhead, budgets, process, windows, store, drops, steps, on_demand, delays,
+           analysis] = numbers;
     degraded = {{"no_pmu", "cycles: ENOENT", "none"}};
     frequency = 99;
     analysis = milliseconds(7);
@@ -200,6 +200,7 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
     for (std::size_t knob = 0; knob < kKnobs; ++knob) {
         for (std::size_t cause = 0; cause < kCauses; ++cause) steps[knob][cause] = 10 * (knob + 1) + cause;
     }
+    for (std::size_t result = 0; result < kCaptureResultNames.size(); ++result) on_demand[0][result] = 127 + result;
     delays = {{CpuId{0}, milliseconds(123)}, {CpuId{1}, milliseconds(4)}};
     metrics->set(numbers);
     add({cpu_slice(0, 100)});
@@ -217,6 +218,8 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
                         {"cpu_run_delay_seconds_total", {{"cpu", "0"}}, 0.123},
                         {"budget_ratio", {{"resource", "cpu"}}, 0.5},
                         {"budget_ratio", {{"resource", "memory"}}, 0.5},
+                        {"captures_total", {{"trigger", "request"}, {"result", "complete"}}, 127},
+                        {"captures_total", {{"trigger", "request"}, {"result", "refused"}}, 133},
                         {"windows_total", {{"result", "stored"}}, 73},
                         {"windows_total", {{"result", "partial"}}, 79},
                         {"windows_total", {{"result", "dropped"}}, 83},

@@ -24,6 +24,8 @@ public:
         return found->second;
     }
 
+    daemon::api::Captures* captures() override { return on_demand; }
+
     // A completed window with these encoded bytes.
     void add(daemon::WindowInfo info, std::vector<std::byte> bytes) {
         auto next = *windows;
@@ -33,6 +35,7 @@ public:
     }
 
     std::shared_ptr<const std::string> metrics = std::make_shared<const std::string>("up 1\n");
+    daemon::api::Captures* on_demand = nullptr;
     std::string why_unhealthy;
     std::string why_not_ready;
     std::shared_ptr<const daemon::Catalog> windows = std::make_shared<const daemon::Catalog>();

@@ -70,10 +70,10 @@ void DaemonProcess::write_config(const Settings& s) {
     // High rates on a small host would be answered, and the test is of something else.
     const std::string budget = s.extra.find("budget:") == std::string::npos ? "budget: {cpu: 100%}\n" : "";
     spill(config(), "recording: {slice: " + s.slice + ", frequency: " + s.frequency + s.recording +
-                        "}\nanalysis: {window: " + s.window +
-                        ", spread: 0s}\nstore: {dir: " + (s.store.empty() ? store() : s.store) + s.storing +
-                        "}\ncaptures: {dir: " + captures() + s.capturing + "}\nlisten: {address: \"" + s.listen +
-                        "\"}\nsockets: {control: " + socket() + "}\nlog: {level: debug}\n" + budget + s.extra);
+                        "}\nanalysis: {window: " + s.window + ", spread: 0s}\nstore: {dir: " +
+                        (s.store.empty() ? store() : s.store) + s.storing + "}\ncaptures: {dir: " + captures() +
+                        s.capturing + "}\nlisten: {address: \"" + s.listen + "\"}\nsockets: {control: " + socket() +
+                        s.sockets + "}\nlog: {level: debug}\n" + budget + s.extra);
 }
 
 void DaemonProcess::start(const Settings& settings) {

@@ -31,7 +31,8 @@ public:
         std::string recording{};  // further keys of their sections: ", rings: {samples: 64KiB}"
         std::string capturing{};
         std::string storing{};
-        std::string extra{};  // further sections of the configuration
+        std::string sockets = ", read: \"\"";  // further keys of theirs
+        std::string extra{};                   // further sections of the configuration
         std::string listen = "127.0.0.1:0";
         std::string store{};                     // empty: a folder of its own
         std::vector<std::string> arguments{};    // beside --config

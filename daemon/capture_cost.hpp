@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a capture will cost at most, before it starts: idle CPUs and waiting threads are not sampled on most kernels.
+//
+//   samples/s = frequency × events × (CPUs, or the threads that can run at a time)
+//   kernel    = samples/s × cost of one (collector/sample_cost.hpp; copying stacks comes on top)
+//   own       = samples/s × what reading, ordering, counting, compressing one takes here; unwinding comes on top
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/time.hpp"
+#include "collector/recording_options.hpp"
+
+namespace perfvigil::daemon {
+
+struct CaptureCost {
+    double samples_per_second = 0;
+    double kernel = 0;  // share of the host's CPU time
+    double own = 0;     // …
+
+    [[nodiscard]] double all() const { return kernel + own; }
+};
+
+struct CaptureScope {
+    std::size_t host_cpus = 1;
+    std::size_t recorded_cpus = 1;
+    std::size_t threads = 0;  // of the processes; 0: whole CPUs
+    bool has_pmu = true;      // false: hardware events are left out where there are others
+};
+
+[[nodiscard]] CaptureCost predict_cost(const collector::RecordingOptions& recording, const CaptureScope& scope,
+                                       Nanoseconds sample_cost);
+
+// "up to 1998 samples/s of 12.3 us in the kernel and 4.0 us here: 1.63 % of the host's CPU time, and some
+// tenths of a second for names"
+[[nodiscard]] std::string cost_text(const CaptureCost& cost, std::size_t host_cpus);
+
+}  // namespace perfvigil::daemon
