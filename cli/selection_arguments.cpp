@@ -15,7 +15,7 @@ namespace perfvigil::cli {
 namespace {
 
 constexpr const char* kFilters = "Filters (they compose; NAME: a name or a glob, or a comma list of them)";
-constexpr const char* kWanted = "on";
+constexpr const char* kWanted = "true";  // what CLI11 says of a switch without a value
 constexpr const char* kModules = "modules";
 constexpr const char* kReading = "How a file is read";
 
@@ -121,10 +121,10 @@ void add_reading(CLI::App& command, analyzer::LoadOptions& load) {
 // A switch that takes "modules" behind '=': a file may follow it without one.
 void add_scoped(CLI::App& command, const std::string& option, bool& wanted, bool& in_modules,
                 const std::string& description) {
-    command.add_flag(option + "{" + kWanted + "}", description)
-        ->each([&wanted, &in_modules, option](const std::string& value) {
+    command.add_flag(option, description)
+        ->each([&wanted, &in_modules](const std::string& value) {
             if (value != kWanted && value != kModules) {
-                throw CLI::ValidationError(option, "takes no value but 'modules'");
+                throw CLI::ValidationError("takes no value but 'modules'");
             }
             wanted = true;
             in_modules = value == kModules;
