@@ -57,9 +57,10 @@ int main(int argc, char** argv) {
 }
 )";
 
+// Not clock_gettime(): with some clock sources (kvm-clock) its time is spent in a helper that the vDSO has no name for.
 constexpr const char* kAsksForTheTime = R"(
 #include <time.h>
-int main(void) { struct timespec t; for (;;) clock_gettime(CLOCK_MONOTONIC, &t); }
+int main(void) { for (;;) time(NULL); }
 )";
 
 // Executes a copy of argv[1] that is in no file system.
@@ -94,7 +95,7 @@ std::map<std::string, std::string> all_rows() {
         {"row_pie", "hot_pie"},           {"row_nopie", "hot_nopie"},     {"row_static", "hot_static"},
         {"row_mini", "hot_mini"},         {"row_link", "hot_link"},       {"row_deleted", "hot_deleted"},
         {"row_replaced", "hot_replaced"}, {"row_chroot", "hot_chroot"},   {"memfd:row_memfd", "hot_memfd"},
-        {"librow.so", "hot_library"},     {"row_overlay", "hot_overlay"}, {"[vdso]", "__vdso_clock_gettime"},
+        {"librow.so", "hot_library"},     {"row_overlay", "hot_overlay"}, {"[vdso]", "__vdso_time"},
     };
 }
 
