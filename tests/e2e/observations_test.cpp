@@ -94,6 +94,17 @@ std::ostream& operator<<(std::ostream& out, const Cost& cost) { return out << co
 
 class RealCost : public testing::TestWithParam<Cost> {};
 
+// A kernel on PVM (a hypervisor without hardware support) switches interrupts by a call of its own: the clock's ticks
+// of a system call's entry arrive in there, and nothing tells them from those of other places.
+bool entry_is_hidden(const json::object& report) {
+    for (const auto& event : report.at("events").as_array()) {
+        for (const auto& row : event.as_object().at("functions").as_array()) {
+            if (row.as_object().at("symbol").as_string() == "pvm_irq_enable") return true;
+        }
+    }
+    return false;
+}
+
 TEST_P(RealCost, IsObservedInItsRecordingAndNotInAnothers) {
     if (const auto why = test::why_not_recordable(); !why.empty()) GTEST_SKIP() << why;
     const test::TempFolder folder;
@@ -105,13 +116,16 @@ TEST_P(RealCost, IsObservedInItsRecordingAndNotInAnothers) {
         Client record(test::kPerfvigil, words);
         (void)record.output();
         Client report(test::kPerfvigil, {"report", "--json", capture});
-        return json::parse(report.output()).as_object().at("observations").as_array();
+        return json::parse(report.output()).as_object();
     };
-    const auto found = observed(GetParam().command);
+    const auto report = observed(GetParam().command);
+    if (GetParam().id == std::string_view("syscall_entry") && entry_is_hidden(report))
+        GTEST_SKIP() << "needs a kernel that does not run on PVM";
+    const auto& found = report.at("observations").as_array();
     const auto* row = find(found, GetParam().id);
     ASSERT_NE(row, nullptr) << json::serialize(found);
     EXPECT_FALSE(row->at("evidence").as_string().empty());
-    static const auto plain = observed({"split70_30", "1"});
+    static const auto plain = observed({"split70_30", "1"}).at("observations").as_array();
     EXPECT_EQ(find(plain, GetParam().id), nullptr) << json::serialize(plain);
 }
 
