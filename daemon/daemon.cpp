@@ -95,7 +95,7 @@ private:
         board_.degraded.set("symbols", names_->symbolizer.degraded());
         if (source_.session == nullptr) return {};
         board_.degraded.set("session", source_.session->degraded());
-        board_.degraded.set("host", examine_host(options_, board_.degraded.of("session")));
+        board_.degraded.set("host", examine_host(options_, board_.degraded.of("session"), tried_));
         if (auto started = source_.session->start(); !started) return started;
         source_.host.cpu_times = source_.session->host().cpu_times;
         return {};
@@ -103,6 +103,7 @@ private:
 
     // Before anything is recorded: it keeps one CPU busy for a moment.
     void calibrate() {
+        tried_ = try_clock(collector::live_kernel(), options_.recording, clock_);
         sample_cost_ = collector::calibrate_sample_cost(clock_);
         const auto micros = std::chrono::duration<double, std::micro>(sample_cost_.value).count();
         if (sample_cost_.assumed) {
@@ -297,7 +298,7 @@ private:
         options_ = std::move(next);
         log::set_level(options_.log.level);
         if (source_.session != nullptr) {
-            board_.degraded.set("host", examine_host(options_, board_.degraded.of("session")));
+            board_.degraded.set("host", examine_host(options_, board_.degraded.of("session"), tried_));
         }
         sampler_->configure(options_.recording.tuning, options_.budget.cpu);
         sampler_->set_capture_limits(options_.captures.file_bytes, options_.captures.file_age);
@@ -350,6 +351,7 @@ private:
 
     Board board_{options_.recording.slice};
     SliceQueues queues_;
+    std::vector<collector::EventProbe> tried_;
     collector::SampleCost sample_cost_ = collector::assumed_sample_cost("a replay takes no samples");
     RunSource source_;
     std::unique_ptr<Names> names_;

@@ -109,6 +109,23 @@ def judge_load():
     check("pv_split (there is no file of it)" in notes, f"load.kallsyms: a note says so: {notes[:300]}")
 
 
+def judge_inlined():
+    """All of hot's work is step's, which exists only in the modules' debug information."""
+    plain_report, by_default, asked = (load(f"{name}.json") for name in ("load", "load.inline", "load.modules"))
+    lines = load("load.lines.json")
+    for module in ("pv_whole", "pv_split"):
+        dso, hot, step = f"[{module}]", f"{module}_hot", f"{module}_step"
+        whole = samples_of(plain_report, dso, hot)
+        check(samples_of(by_default, dso, hot) == whole and samples_of(by_default, dso, step) == 0,
+              f"load.inline: --inline leaves the {whole} samples of {hot} as they are")
+        inlined = samples_of(asked, dso, step)
+        check(inlined + samples_of(asked, dso, hot) == whole and inlined >= 0.95 * whole,
+              f"load.modules: {inlined} of them are {step}, compiled into {hot}")
+        placed = sum(row["self_samples"] for event in lines["events"] for row in event["functions"]
+                     if row["dso"] == dso and row.get("file", "").endswith("pv_work.h") and row["symbol"] == hot)
+        check(placed >= 0.95 * whole, f"load.lines: {placed} samples of {hot} have their line")
+
+
 def judge_late():
     for name in ("late.live", "late"):
         report = load(f"{name}.json")
@@ -177,7 +194,7 @@ def judge_hidden():
     check("kptr_restrict" in text("hidden-kallsyms.err"), "perfvigil kallsyms says why there is nothing to copy")
 
 
-for part in (judge_load, judge_late, judge_copies, judge_code, judge_bpf, judge_hidden):
+for part in (judge_load, judge_inlined, judge_late, judge_copies, judge_code, judge_bpf, judge_hidden):
     part()
 print(f"{len(faults)} faults")
 sys.exit(1 if faults else 0)

@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/fake_event_kernel.hpp"
+#include "tests/support/manual_clock.hpp"
 #include "tests/support/temp_folder.hpp"
 
 namespace perfvigil::daemon {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::Field;
 using testing::HasSubstr;
@@ -29,8 +32,18 @@ protected:
         options.store.bytes = options.captures.bytes = 0;
     }
     std::vector<Entry> examine(const std::vector<Entry>& known = {}) {
-        return examine_host(options, known, root.path());
+        return examine_host(options, known, tried, root.path());
     }
+    // A trial in which the clock writes `samples`.
+    void try_a_clock(std::uint64_t samples) {
+        test::ManualClock clock;
+        test::FakeEventKernel kernel{clock, "/proc"};
+        tried = try_clock(kernel, options.recording, clock, [&](Nanoseconds length) {
+            clock.advance(length);
+            for (std::uint64_t i = 0; i < samples; ++i) kernel.rings.back()->write_sample(clock.monotonic());
+        });
+    }
+    std::vector<collector::EventProbe> tried;
     test::TempFolder root;
     config::Options options;
 };
@@ -48,6 +61,19 @@ TEST_F(HostExamination, IsPublishedUnderTheDoctorsReasons) {
     const auto found = examine();
     EXPECT_THAT(found, Contains(Field(&Entry::reason, "slow_clock")));
     EXPECT_THAT(found, Contains(Field(&Entry::detail, HasSubstr("perfvigild lacks CAP_SYSLOG"))));
+}
+
+TEST_F(HostExamination, AClockThatTicksIsNoNews) {
+    try_a_clock(100);
+    ASSERT_EQ(tried.size(), 1U) << "cycles are the session's to prove";
+    EXPECT_EQ(tried[0].event, "cpu-clock");
+    EXPECT_THAT(examine(), Not(Contains(Field(&Entry::reason, "clock_event_silent"))));
+}
+
+TEST_F(HostExamination, AClockThatStandsStillIsNamed) {
+    try_a_clock(0);
+    EXPECT_THAT(examine(), Contains(AllOf(Field(&Entry::reason, "clock_event_silent"),
+                                          Field(&Entry::detail, HasSubstr("0 of ")))));
 }
 
 TEST_F(HostExamination, WhatTheSessionSaysIsNotSaidTwice) {
