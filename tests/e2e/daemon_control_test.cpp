@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <thread>
 
@@ -123,13 +124,21 @@ TEST_F(DaemonControl, TheBudgetIsKeptAndGivenBack) {
     const double share = overhead() / passed.count() / cpus;
     fmt::print("over {:.0f} s {:.3f} % of the host, at last {} Hz\n{}", passed.count(), 100 * share, hertz(),
                changes());
+    std::fflush(stdout);
     EXPECT_LE(share, 1.2 * kBudget) << daemon.log();
     EXPECT_GE(share, 0.5 * kBudget) << "no more was given up than needed";
-    // Captures would follow after five more minutes of calm: the simulations of recording_control_test show it.
+    // As much as the budget pays for: where an idle CPU writes samples, they cost too, and 2500 Hz stay too dear. What
+    // comes in which order, and captures at last, is in the simulations of recording_control_test.
+    const double held = hertz();
+    const double spent = overhead();
+    const auto calm = steady_clock::now();
     loads.clear();
-    EXPECT_TRUE(daemon.wait_until([&] { return hertz() == 2500; }, 1000s)) << daemon.log();
-    fmt::print("given back after {:.0f} s\n{}",
-               std::chrono::duration<double>(steady_clock::now() - began).count() - passed.count(), changes());
+    // Seldom asked: answers cost the budget too.
+    while (hertz() < 2 * held && steady_clock::now() < calm + 1000s) std::this_thread::sleep_for(10s);
+    EXPECT_GE(hertz(), 2 * held) << daemon.log();
+    const std::chrono::duration<double> since = steady_clock::now() - calm;
+    fmt::print("{} Hz given back after {:.0f} s\n{}", hertz(), since.count(), changes());
+    EXPECT_LE((overhead() - spent) / since.count() / cpus, 1.2 * kBudget);
     EXPECT_GE(steps("frequency", "calm"), 1);
 }
 
