@@ -10,6 +10,7 @@
 #include "base/time_text.hpp"
 #include "config/values.hpp"
 #include "daemon/api_captures.hpp"
+#include "daemon/api_frozen.hpp"
 #include "daemon/api_live.hpp"
 #include "daemon/api_parts.hpp"
 #include "daemon/api_store.hpp"
@@ -186,6 +187,9 @@ Response route(const Request& request, Source& source) {
     if (!parsed) return refuse(request, 400, parsed.error().message);
     const auto& parameters = *parsed;
     if (path == protocol::kCaptures) return captures(request, parameters, source);
+    if (path == protocol::kFrozen || path.starts_with(std::string(protocol::kFrozen) + "/")) {
+        return frozen(request, path.substr(protocol::kFrozen.size()), parameters, source);
+    }
     if (path == protocol::kStatus) return {.content_type = protocol::kJsonType, .body = source.status_json()};
     if (path == protocol::kLive) return live(request, parameters, source);
     if (path == protocol::kWindows) return windows(request, parameters, *source.catalog());
@@ -197,8 +201,11 @@ Response route(const Request& request, Source& source) {
 // Reading is possible everywhere, what changes something on the control socket only.
 bool may_ask_so(const Request& request) {
     if (request.method == "GET" || request.method == "HEAD") return true;
+    if (request.method != "POST" || request.door != Door::kControl) return false;
     auto target = request.target;
-    return request.method == "POST" && request.door == Door::kControl && next_piece(target, '?') == protocol::kCaptures;
+    const auto path = next_piece(target, '?');
+    return path == protocol::kCaptures || path == protocol::kFrozen ||
+           path.starts_with(std::string(protocol::kFrozen) + "/");
 }
 
 }  // namespace
@@ -212,7 +219,7 @@ Response respond(const Request& request, const Rules& rules, Source& source) {
     } else if (!may_ask_so(request)) {
         const bool control = request.door == Door::kControl;
         response = refuse(request, 405,
-                          control ? "only GET and HEAD are answered there, and POST to /v1/captures"
+                          control ? "only GET and HEAD are answered there, and POST to /v1/captures and /v1/frozen"
                                   : "only GET and HEAD are answered here; what changes something needs the control "
                                     "socket");
         response.headers.emplace_back("Allow", "GET, HEAD");

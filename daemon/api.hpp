@@ -57,6 +57,7 @@ struct Rules {
 };
 
 class Captures;
+class Frozen;
 
 // Where the answers come from.
 class Source {
@@ -71,6 +72,7 @@ public:
     [[nodiscard]] virtual std::shared_ptr<const Catalog> catalog() = 0;
     [[nodiscard]] virtual Result<std::vector<std::byte>> encoded_profile(const Window& window) = 0;
     [[nodiscard]] virtual Captures* captures() { return nullptr; }  // nullptr: nothing can be recorded
+    [[nodiscard]] virtual Frozen* frozen() { return nullptr; }      // nullptr: no captures are kept
 };
 
 [[nodiscard]] Response respond(const Request& request, const Rules& rules, Source& source);

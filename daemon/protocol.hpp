@@ -28,6 +28,10 @@ inline constexpr std::string_view kProfile = "profile";
 // GET: those that run and wait. POST: one more, described by parameter::*; the answer ends with the capture.
 inline constexpr std::string_view kCaptures = "/v1/captures";
 
+// GET: what is frozen. POST: freezes what parameter::kLast says. POST below /{id}/thaw: gives one up.
+inline constexpr std::string_view kFrozen = "/v1/frozen";
+inline constexpr std::string_view kThaw = "thaw";
+
 inline constexpr std::string_view kTokenCookie = "perfvigil_token";
 
 inline constexpr std::string_view kTextType = "text/plain; charset=utf-8";
@@ -69,6 +73,8 @@ inline constexpr std::string_view kLabel = "label";
 inline constexpr std::string_view kForce = "force";    // true: whatever it costs
 inline constexpr std::string_view kRaw = "raw";        // true: the capture file too (format=stream)
 inline constexpr std::string_view kFormat = "format";  // text (default), json, profile, stream
+// Of POST /v1/frozen: the label, and how far back.
+inline constexpr std::string_view kLast = "last";
 }  // namespace parameter
 
 namespace field {
@@ -159,6 +165,17 @@ inline constexpr std::string_view kCost = "cost";
 inline constexpr std::string_view kProcesses = "processes";
 inline constexpr std::string_view kBudget = "budget";
 inline constexpr std::string_view kAssumed = "assumed";
+
+// /v1/frozen: {"frozen": [...], "dir": …, "bytes": N, "bytes_limit": N}
+inline constexpr std::string_view kFrozen = "frozen";
+inline constexpr std::string_view kRule = "rule";
+inline constexpr std::string_view kWho = "who";
+inline constexpr std::string_view kEvidence = "evidence";  // message, value, limit, held_seconds
+inline constexpr std::string_view kValue = "value";
+inline constexpr std::string_view kLimit = "limit";
+inline constexpr std::string_view kHeldSeconds = "held_seconds";
+inline constexpr std::string_view kCaptured = "captured";  // what became of the capture that a rule began
+inline constexpr std::string_view kFiles = "files";
 
 // /v1/windows: {"windows": [...], "total": N}
 inline constexpr std::string_view kWindowList = "windows";

@@ -31,6 +31,7 @@ public:
     }
 
     daemon::api::Captures* captures() override { return on_demand; }
+    daemon::api::Frozen* frozen() override { return kept; }
 
     // A completed window with these encoded bytes.
     void add(daemon::WindowInfo info, std::vector<std::byte> bytes) {
@@ -42,6 +43,7 @@ public:
 
     std::shared_ptr<const std::string> metrics = std::make_shared<const std::string>("up 1\n");
     daemon::api::Captures* on_demand = nullptr;
+    daemon::api::Frozen* kept = nullptr;
     daemon::LiveFeed live;
     std::string why_unhealthy;
     std::string why_not_ready;
