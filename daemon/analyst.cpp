@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/time_text.hpp"
+#include "daemon/live_slice.hpp"
 #include "daemon/log.hpp"
 
 namespace perfvigil::daemon {
@@ -105,6 +106,7 @@ void Analyst::take(SliceParcel parcel) {
 
     const auto hotspots = builder_->add(slice);
     metrics_.add_slice(slice, hotspots, *events_, parts_.board.metrics.newest_served());
+    show(parcel, hotspots);
     samples_ += samples_of(slice);
     last_end_ = slice.wall_end;
     const bool complete = windows_.add(slice.wall_end, length);
@@ -114,6 +116,20 @@ void Analyst::take(SliceParcel parcel) {
     parts_.board.slices.fetch_add(1);
     // A full queue back only means that the next slice allocates.
     (void)parts_.queues.recycled.try_push(std::move(parcel.slice));
+}
+
+// To those who look at the daemon now.
+void Analyst::show(const SliceParcel& parcel, const analyzer::SliceHotspots& hotspots) {
+    LiveSlice live{
+        .number = parts_.board.slices.load() + 1, .slice = *parcel.slice, .hotspots = hotspots, .events = *events_};
+    if (!parts_.replay) {
+        live.cost = LiveSlice::Cost{.processes = parcel.cpu_use - parcel.sampling_use,
+                                    .kernel = parcel.sampling_use,
+                                    .captures = parcel.captures_use,
+                                    .budget = budget_.cpu,
+                                    .assumed = parts_.sample_cost.assumed};
+    }
+    parts_.board.live.put(live_slice_json(live));
 }
 
 // The stream names its events, or other ones than before: what was built with the old names is a window of its own.

@@ -85,6 +85,7 @@ private:
     void tend_store();
     void take_orders();
     void publish(const SliceParcel* parcel, Nanoseconds spent);
+    void show(const SliceParcel& parcel, const analyzer::SliceHotspots& hotspots);
     [[nodiscard]] DaemonNumbers numbers(const SliceParcel* parcel, Nanoseconds spent);
     [[nodiscard]] RecordingStatus status(const SliceParcel& parcel) const;
     [[nodiscard]] int wait_ms() const;

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "daemon/hotspot_identity.hpp"
 #include "daemon/metrics_state.hpp"
+#include "daemon/time_event.hpp"
 
 namespace perfvigil::daemon {
 namespace {
@@ -34,16 +35,6 @@ bool counts_cycles(const EventInfo& event) {
     // The upper half of a hardware event's config names the PMU on hybrid machines.
     constexpr std::uint64_t kConfigMask = 0xffffffffU;
     return event.attr.type == collector::kTypeHardware && (event.attr.config & kConfigMask) == collector::kHwCpuCycles;
-}
-
-std::optional<std::uint32_t> time_event_of(const std::vector<EventInfo>& events) {
-    std::optional<std::uint32_t> any_clock;
-    for (std::uint32_t i = 0; i < events.size(); ++i) {
-        if (events[i].role != EventRole::kSampling) continue;
-        if (events[i].attr.is_cpu_clock()) return i;
-        if (events[i].attr.is_clock() && !any_clock) any_clock = i;
-    }
-    return any_clock;
 }
 
 // A function that the kernel brings is nobody's; so is "[vdso]". JIT code is its unit's.

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/observations/phrases.hpp"
 #include "analyzer/observations/rules.hpp"
 
 namespace perfvigil::analyzer {
@@ -31,6 +30,8 @@ void judge_throttled_units(const Tally& tally, Observations& found) {
     if (often.empty()) return;
     Observation made{.id = "unit_throttled",
                      .severity = Severity::kNotice,
+                     .figures = {},
+                     .evidence = {},
                      .meaning =
                          "They wanted to run and were not let: whoever waits for them waits longer, while the "
                          "host may be idle. No sample shows that time.",
