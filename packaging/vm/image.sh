@@ -24,12 +24,12 @@ if [[ $vm_arch == arm64 ]]; then
 else
     vm_qemu=qemu-system-x86_64 vm_console=ttyS0 vm_machine=(-cpu max -smp 1)
 fi
-vm_packages=(linux-image-amd64 linux-perf kmod procps)
+vm_packages=(linux-image-amd64 linux-perf kmod procps zstd)
 if [[ $vm_kind == systemd ]]; then
     vm_packages+=(systemd-sysv dbus apt prometheus curl "${vm_more_packages[@]}")
     vm_init=/sbin/init
 else
-    vm_packages+=(linux-headers-amd64 make busybox xz-utils zstd e2fsprogs)
+    vm_packages+=(linux-headers-amd64 make busybox xz-utils e2fsprogs)
     vm_init=/pv-init
 fi
 
@@ -59,12 +59,18 @@ vm_image() {
     vm_dir=${XDG_CACHE_HOME:-$HOME/.cache}/perfvigil/vm/$vm_arch-$(vm_recipe)
     [[ $vm_kind == plain ]] || vm_dir=${vm_dir/$vm_arch-/$vm_arch-$vm_kind-}
     [[ -s $vm_dir/root.img ]] && return
+    mkdir -p "$(dirname "$vm_dir")"
+    # Whoever else makes it is waited for.
+    { flock 9 && { [[ -s $vm_dir/root.img ]] || vm_make_image; }; } 9>"$vm_dir.lock"
+}
+
+vm_make_image() {
     echo "vm: making $vm_dir (some minutes, once)"
     if [[ $vm_arch == arm64 ]]; then
         bash "$vm_root/make_arm64_image.sh" "$vm_dir" "$vm_arm64_root"
-        return
+    else
+        bash "$vm_root/make_image.sh" "$vm_dir" "$vm_kind" "${vm_packages[@]}"
     fi
-    bash "$vm_root/make_image.sh" "$vm_dir" "$vm_kind" "${vm_packages[@]}"
 }
 
 # The files for /pv are gathered in a folder of their own.

@@ -37,12 +37,13 @@ else
 fi
 
 # The initial file system holds what the root disk needs and nothing else: each byte of it is unpacked by an emulated CPU.
+# It is made once, at the end (INITRD), and nothing needs to be safe on the disk before.
 # shellcheck disable=SC2016
-mmdebstrap --quiet --variant=minbase --include="initramfs-tools,$packages" \
+INITRD=No mmdebstrap --quiet --variant=minbase --dpkgopt=force-unsafe-io --include="initramfs-tools,$packages" \
     --setup-hook='mkdir -p "$1/etc/initramfs-tools/conf.d"' \
     --customize-hook='printf "MODULES=list\nCOMPRESS=zstd\n" >"$1/etc/initramfs-tools/conf.d/vm"' \
     --customize-hook='printf "%s\n" virtio_pci virtio_blk ext4 >"$1/etc/initramfs-tools/modules"' \
-    --customize-hook='chroot "$1" update-initramfs -u' \
+    --customize-hook='chroot "$1" update-initramfs -c -k all' \
     "${hooks[@]/#/--customize-hook=}" \
     --customize-hook='mkdir -p "$1/pv" "$1/out"' \
     bookworm "$staged/root"
