@@ -16,9 +16,10 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
+
+import check_dashboards
 
 LONG = "PERFVIGIL_LONG" in os.environ
 # Seconds of the rate; the query of docs/install.md has a minute.
@@ -234,8 +235,7 @@ def skip(reason):
 
 
 def main():
-    cached = pathlib.Path.home() / ".cache/perfvigil/bin/prometheus"
-    program = shutil.which("prometheus") or (str(cached) if cached.exists() else None)
+    program = check_dashboards.prometheus_program()
     if not program:
         skip("prometheus is missing: ./dev deps test")
     if not shutil.which("ip"):
