@@ -112,6 +112,7 @@ struct Metrics::State {
     std::uint64_t shared_lost = 0;  // lost by rings, of whatever event
     std::map<std::uint32_t, CpuSums> cpus;
     analyzer::CpuSlice host;  // sum of the last slice's CPUs
+    double idle_hertz = 0;    // analyzer/idle_cycles.hpp, of them
     analyzer::ClockLedger ledger;
     double ticks_due = 0;
     bool units_throttled = false;  // some unit has a limit
