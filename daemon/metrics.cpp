@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "analyzer/idle_cycles.hpp"
 #include "analyzer/kernel_accounts.hpp"
 #include "analyzer/observations/tax.hpp"
 #include "analyzer/profile/throttled_units.hpp"
@@ -96,6 +97,7 @@ void Metrics::State::add_events(const analyzer::Slice& slice, const std::vector<
 void Metrics::State::add_cpus(const analyzer::Slice& slice) {
     for (auto& [number, sums] : cpus) sums.in_last_slice = false;
     host = {};
+    idle_hertz = analyzer::idle_cycles_hertz(std::span(slice.cpus));
     for (const analyzer::CpuSlice& cpu : slice.cpus) {
         const analyzer::ClockLedger now = analyzer::clock_ledger(cpu);
         ledger += now;
@@ -114,7 +116,7 @@ void Metrics::State::add_cpus(const analyzer::Slice& slice) {
         sums.unexplained.reach(so_far.unexplained);
         sums.in_last_slice = true;
         sums.busy = analyzer::busy_of(cpu);
-        sums.effective_hertz = analyzer::effective_hertz(cpu);
+        sums.effective_hertz = analyzer::effective_hertz(cpu, idle_hertz);
         sums.disagreement = analyzer::busy_disagreement(cpu);
         analyzer::accumulate(host, cpu);
     }

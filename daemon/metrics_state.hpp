@@ -116,6 +116,7 @@ struct Metrics::State {
     std::map<std::uint32_t, CpuSums> cpus;
     std::map<std::uint32_t, Nanoseconds> run_delays;  // so far, by CPU
     analyzer::CpuSlice host;                          // sum of the last slice's CPUs
+    double idle_hertz = 0;                            // analyzer/idle_cycles.hpp, of them
     analyzer::ClockLedger ledger;
     double ticks_due = 0;
     bool units_throttled = false;  // some unit has a limit

@@ -383,6 +383,20 @@ TEST_F(MetricsTest, EffectiveFrequencyOnlyWhereBusy) {
     EXPECT_FALSE(exposition().value("perfvigil_cpu_effective_hertz", {{"cpu", "1"}}));
 }
 
+TEST_F(MetricsTest, EffectiveFrequencyIsAbsentWhereIdleCountsCycles) {
+    const auto counting = [](std::uint32_t number, std::uint64_t busy) {
+        auto cpu = cpu_slice(number, busy);
+        cpu.cycles_recorded = true;
+        cpu.cycles_counted = 5'000'000'000;  // a billion a second, whatever it does
+        return cpu;
+    };
+    add({counting(0, 495), counting(1, 200), counting(2, 2)});
+    const Exposition now = exposition();
+    EXPECT_NEAR(now.value("perfvigil_cpu_effective_hertz", {{"cpu", "0"}}).value(), 1e9, 1e7);
+    EXPECT_FALSE(now.value("perfvigil_cpu_effective_hertz", {{"cpu", "1"}})) << "would be 2.5 GHz";
+    EXPECT_FALSE(now.value("perfvigil_cpu_effective_hertz", {{"cpu", "2"}}));
+}
+
 TEST_F(MetricsTest, LargeHostsShowTheWholeAndTheExtremes) {
     use({.max_cpus = 2});
     add({cpu_slice(0, 99), cpu_slice(1, 198)});
