@@ -88,14 +88,19 @@ def judge_installed():
     check("a caller at the socket is told at once", "an exit status of 2 within 30 s", (status, seconds),
           status == 2 and seconds < 30)
     contains("a caller at the socket is told what to do", ["systemctl status perfvigild"], text("shipped-ask.err"))
+    contains("so does perfvigil doctor", ["kernel.perf_event_paranoid is 3", "sysctl kernel.perf_event_paranoid=2"],
+             text("shipped-doctor.out"))
 
 
 def judge_paranoid():
+    check("sysctl: started by systemctl restart", 0, took("sysctl")[0])
+    running("sysctl")
+    check("sysctl: effective capabilities", OURS, capabilities(process("sysctl").get("CapEff")))
     for name in ("drop-in", "drop-in-4"):
         check(f"{name}: started by systemctl restart", 0, took(name)[0])
         running(name)
         check(f"{name}: effective capabilities", OURS | {SYS_ADMIN}, capabilities(process(name).get("CapEff")))
-    check("paranoid 2: started by systemctl restart", 0, took("start")[0])
+    check("a new configuration: started by systemctl restart", 0, took("start")[0])
     running("running")
 
 
@@ -121,8 +126,8 @@ def judge_modules():
         for row in event["functions"]:
             if row["dso"] in loaded:
                 (unknown if row.get("unknown") else named)[row["dso"]] += row["self_samples"]
-    check("modules with named functions in a report", "[virtio_blk] and [ext4] or [virtio_ring] among them", dict(named),
-          "[virtio_blk]" in named and ("[ext4]" in named or "[virtio_ring]" in named))
+    check("modules with named functions in a report", "[ext4] with 100 samples, and another", dict(named),
+          named["[ext4]"] >= 100 and len(named) > 1)
     check("their samples without a name", "a tenth at most", dict(unknown), sum(unknown.values()) * 10 <= sum(named.values()))
 
 
@@ -133,8 +138,14 @@ def judge_metrics():
     names = [(row["metric"]["function"], row["metric"]["dso"]) for row in rows]
     check("Prometheus: perfvigil_function_cpu_seconds_total", "(other) and five functions at least", names[:6],
           len(names) > 5 and ("(other)", "(other)") in names)
-    busy = [float(row["value"][1]) for row in load("busy.answer.json").get("data", {}).get("result", [])]
-    check("Prometheus: busy time in 30 s of the one CPU under load", "15 to 33 s", busy, len(busy) == 1 and 15 <= busy[0] <= 33)
+    before, after = ([int(word) for word in text(f"stat.{name}").split()[1:]] for name in ("before", "after"))
+    # proc(5): user nice system idle iowait irq softirq steal, in hundredths
+    truth = sum((after[i] - before[i]) / 100 for i in (0, 1, 2, 5, 6)) if before and after else 0
+    for name in ("busy", "hotspots"):
+        found = [float(row["value"][1]) for row in load(f"{name}.answer.json").get("data", {}).get("result", [])]
+        # A slice and a scrape at both ends, and what both sides may be off by on an emulated CPU.
+        check(f"Prometheus: {name} seconds in 40 s of load, by /proc/stat", f"{truth:.1f} ± 6", found,
+              truth > 8 and len(found) == 1 and abs(found[0] - truth) <= 6)
     groups = load("rules.answer.json").get("data", {}).get("groups", [])
     broken = [rule["name"] for group in groups for rule in group["rules"] if rule["health"] == "err"]
     rules = sum(len(group["rules"]) for group in groups)
