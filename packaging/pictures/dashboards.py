@@ -22,7 +22,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tests/packaging"))
 import check_dashboards as monitored  # noqa: E402
 
-WIDTH, ROW = 1200, 27  # pixels: of a board, of one of Grafana's rows
+WIDTH, ROW = 1040, 25  # pixels: of a board, of one of Grafana's rows
 STEP = 2
 COLORS = ["#3b7dd8", "#e08a2e", "#4caf6d", "#d4574e", "#8e6cc9", "#8c6d5b", "#d77fb5", "#7f7f7f", "#b5b33c", "#38b3c4",
           "#a9c7f0", "#f5c99a", "#a9dcb9", "#f0a9a4", "#cbbbe6"]
@@ -115,9 +115,13 @@ def draw_table(rows):
 def draw_series(panel, series, seconds):
     defaults = panel["fieldConfig"]["defaults"]
     unit, stacked = defaults.get("unit"), defaults["custom"]["stacking"]["mode"] == "normal"
-    low = "0" if stacked or defaults.get("min") == 0 else ""
-    high = value_of(unit, defaults["max"])[0] if "max" in defaults else ""
-    lines = [f"set xrange [{-seconds}:0]; set yrange [{low}:{high}]; set format y {quoted(value_of(unit, 0)[1])}",
+    if "max" in defaults:
+        high = value_of(unit, defaults["max"])[0]
+    else:
+        sums = {at: sum(points.get(at, 0) for _, points in series) for _, points in series for at in points}
+        most = max(sums.values() if stacked else (value for _, points in series for value in points.values()))
+        high = value_of(unit, most * 1.08 if most > 0 else 1)[0]
+    lines = [f"set xrange [{-seconds}:0]; set yrange [0:{high}]; set format y {quoted(value_of(unit, 0)[1])}",
              "set format x \"%g s\"; set grid lc rgb '#dddddd'; set border 3 lc rgb '#888888'; set tics nomirror font ',8'",
              f"set key below horizontal Left reverse samplen 1 spacing 0.9 font ',8' maxrows {3 if len(series) > 3 else 1}"]
     times = sorted({at for _, points in series for at in points})
@@ -199,7 +203,7 @@ def main():
                 board = json.loads(path.read_text())
                 # A board of one host shows one.
                 instance = ".*" if path.stem in ("perfvigil-fleet", "perfvigil-health") else "web-1"
-                draw_board(board, Answers(hosts.prometheus, seconds, instance), out / f"{path.stem}.png")
+                draw_board(board, Answers(hosts.prometheus, seconds - 10, instance), out / f"{path.stem}.png")
 
 
 if __name__ == "__main__":

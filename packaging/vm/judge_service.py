@@ -88,8 +88,6 @@ def judge_installed():
     check("a caller at the socket is told at once", "an exit status of 2 within 30 s", (status, seconds),
           status == 2 and seconds < 30)
     contains("a caller at the socket is told what to do", ["systemctl status perfvigild"], text("shipped-ask.err"))
-    contains("so does perfvigil doctor", ["kernel.perf_event_paranoid is 3", "sysctl kernel.perf_event_paranoid=2"],
-             text("shipped-doctor.out"))
 
 
 def judge_paranoid():
@@ -128,7 +126,8 @@ def judge_modules():
                 (unknown if row.get("unknown") else named)[row["dso"]] += row["self_samples"]
     check("modules with named functions in a report", "[ext4] with 100 samples, and another", dict(named),
           named["[ext4]"] >= 100 and len(named) > 1)
-    check("their samples without a name", "a tenth at most", dict(unknown), sum(unknown.values()) * 10 <= sum(named.values()))
+    check("their samples without a name", "a tenth at most", dict(unknown),
+          sum(unknown.values()) * 10 <= sum(named.values()))
 
 
 def judge_metrics():
@@ -139,8 +138,9 @@ def judge_metrics():
     check("Prometheus: perfvigil_function_cpu_seconds_total", "(other) and five functions at least", names[:6],
           len(names) > 5 and ("(other)", "(other)") in names)
     before, after = ([int(word) for word in text(f"stat.{name}").split()[1:]] for name in ("before", "after"))
-    # proc(5): user nice system idle iowait irq softirq steal, in hundredths
-    truth = sum((after[i] - before[i]) / 100 for i in (0, 1, 2, 5, 6)) if before and after else 0
+    # proc(5): user nice system idle iowait irq softirq. As a share: an emulator that gets no CPU makes ticks vanish.
+    spent = [late - early for early, late in zip(before, after)]
+    truth = 40 * (1 - sum(spent[3:5]) / (sum(spent) or 1)) if spent else 0
     for name in ("busy", "hotspots"):
         found = [float(row["value"][1]) for row in load(f"{name}.answer.json").get("data", {}).get("result", [])]
         # A slice and a scrape at both ends, and what both sides may be off by on an emulated CPU.
@@ -175,16 +175,18 @@ def judge_reload():
 
     pid = properties("running").get("MainPID")
     check("reload: exit status", 0, took("reload")[0])
-    check("reload: the changed frequency, the same process", ({49}, pid), (frequencies("reloaded"), properties("reloaded").get("MainPID")))
+    check("reload: the changed frequency, the same process", ({49}, pid),
+          (frequencies("reloaded"), properties("reloaded").get("MainPID")))
     contains("reload of a wrong file: the log names the fault", ["recording.frequncy", "did you mean recording.frequency"],
              text("reloaded-wrong.log"))
     check("reload of a wrong file: goes on as before", ({49}, pid, "active"),
-          (frequencies("reloaded-wrong"), properties("reloaded-wrong").get("MainPID"), properties("reloaded-wrong").get("ActiveState")))
+          (frequencies("reloaded-wrong"), *map(properties("reloaded-wrong").get, ("MainPID", "ActiveState"))))
 
 
 def kept(name, before, after):
     lost = ids(before) - ids(after)
-    check(f"{name}: windows of before", f"all {len(ids(before))}", f"{len(lost)} lost {sorted(lost)}", ids(before) and not lost)
+    check(f"{name}: windows of before", f"all {len(ids(before))}", f"{len(lost)} lost {sorted(lost)}",
+          ids(before) and not lost)
 
 
 def judge_killed():
@@ -202,7 +204,8 @@ def judge_stopped():
     unit = properties("stopped")
     check("stopped: the unit and how it ended", ("inactive", "success", "0"),
           (unit.get("ActiveState"), unit.get("Result"), unit.get("ExecMainStatus")))
-    check("stopped: the control socket still listens", "active", properties("stopped", "perfvigild-control.socket").get("ActiveState"))
+    check("stopped: the control socket still listens", "active",
+          properties("stopped", "perfvigild-control.socket").get("ActiveState"))
     check("a caller starts it", 0, took("activated")[0])
     running("activated")
     kept("stop", "restarted", "activated")
@@ -213,9 +216,10 @@ def judge_upgraded():
     before, after = text("version.before").strip(), text("version.after").strip()
     check("the version", before + "+next", after)
     running("upgraded")
-    check("the upgrade restarts the daemon", "another than " + text("upgraded.old").strip(), properties("upgraded").get("MainPID"),
-          properties("upgraded").get("MainPID") != text("upgraded.old").strip())
-    check("the administrator's configuration", "as it was", text("upgraded.yaml")[:80], text("upgraded.yaml") == text("good.yaml"))
+    old, new = text("upgraded.old").strip(), properties("upgraded").get("MainPID")
+    check("the upgrade restarts the daemon", f"another than {old}", new, new != old)
+    check("the administrator's configuration", "as it was", text("upgraded.yaml")[:80],
+          text("upgraded.yaml") == text("good.yaml"))
     check("the new version's configuration lies beside it", "perfvigil.yaml.dpkg-dist", text("upgraded.etc").split(),
           "perfvigil.yaml.dpkg-dist" in text("upgraded.etc").split())
     kept("upgrade", "activated", "upgraded")

@@ -114,7 +114,8 @@ class Hosts:
 
     def published(self):
         """Names of all series that the daemons have now."""
-        return set(re.findall(r"(?m)^(\w+)", "".join(get(f"http://127.0.0.1:{port}/metrics") for port in self.ports.values())))
+        pages = (get(f"http://127.0.0.1:{port}/metrics") for port in self.ports.values())
+        return set(re.findall(r"(?m)^(\w+)", "".join(pages)))
 
 
 def filled(expression, instance):

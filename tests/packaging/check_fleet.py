@@ -68,7 +68,8 @@ class Network:
             run("ip", "-n", self.hub, "address", "add", "10.77.0.254/24", "dev", "fleet")
             run("ip", "-n", self.hub, "link", "set", "fleet", "up")
             for i, (address, name) in enumerate(self.hosts.items()):
-                run("ip", "link", "add", f"host{i}", "netns", self.hub, "type", "veth", "peer", "name", "eth0", "netns", name)
+                run("ip", "link", "add", f"host{i}", "netns", self.hub, "type", "veth",
+                    "peer", "name", "eth0", "netns", name)
                 run("ip", "-n", self.hub, "link", "set", f"host{i}", "master", "fleet", "up")
                 run("ip", "-n", name, "address", "add", f"{address}/24", "dev", "eth0")
                 run("ip", "-n", name, "link", "set", "eth0", "up")
@@ -90,7 +91,8 @@ def start_daemon(perfvigild, fleet_capture, folder, namespace, address, seconds)
         ",".join(map(str, busy)), *(f"{name}={part}" for name, part in parts.items()))
     (home / "perfvigil.yaml").write_text(
         f"recording: {{slice: {SLICE}s}}\nanalysis: {{window: 10s, spread: 0s}}\n"
-        f"listen: {{address: '{address}:9909', allow_remote: true, token_file: {folder}/token, allowed_hosts: ['{address}']}}\n"
+        f"listen: {{address: '{address}:9909', allowed_hosts: ['{address}'], allow_remote: true, "
+        f"token_file: {folder}/token}}\n"
         f"sockets: {{control: {home}/control.sock, read: ''}}\nstore: {{dir: {home}/profiles}}\n"
         f"captures: {{dir: {home}/captures}}\nmetrics: {{threshold: {THRESHOLD:.0%}}}\n")
     return subprocess.Popen(["ip", "netns", "exec", namespace, perfvigild, "--config", home / "perfvigil.yaml",

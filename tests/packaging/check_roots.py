@@ -134,7 +134,8 @@ def check_container(source, debs, buildah, load):
     base = buildah("from", "scratch")
     buildah("add", "-q", base, base_tar(), "/")
     buildah("commit", "-q", base, IMAGE)
-    buildah("bud", "--isolation", "chroot", "--pull-never", "-f", source / "packaging/Containerfile", "-t", "perfvigil", debs)
+    buildah("bud", "--isolation", "chroot", "--pull-never", "-f", source / "packaging/Containerfile", "-t", "perfvigil",
+            debs)
     container = buildah("from", "--pull-never", "localhost/perfvigil")
     config = json.loads(buildah("inspect", "--type", "image", "localhost/perfvigil"))["OCIv1"]["config"]
     check("container: entry point", ["/usr/sbin/perfvigild"], config["Entrypoint"])
@@ -177,7 +178,8 @@ def main():
             sys.exit(77)
     with tempfile.TemporaryDirectory(prefix="perfvigil-roots-") as name:
         folder = pathlib.Path(name)
-        run("bash", source / "packaging/deb.sh", build, folder / "debs", env={**os.environ, "DEB_BUILD_OPTIONS": "noautodbgsym"})
+        run("bash", source / "packaging/deb.sh", build, folder / "debs",
+            env={**os.environ, "DEB_BUILD_OPTIONS": "noautodbgsym"})
         tarball = run("bash", source / "packaging/tarball.sh", build, folder / "tarball").strip().splitlines()[-1]
         buildah = Buildah(folder)
         try:
