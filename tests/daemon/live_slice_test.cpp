@@ -142,7 +142,7 @@ TEST_F(LiveSliceTest, ForeignNamesAreEscapedAndUnknownOnesSayWhy) {
     rows.back().reason = analyzer::UnknownReason::kNoSymbols;
     const auto json = made();
     const auto& row = json.at("functions").at(0).as_object();
-    EXPECT_EQ(row.at("function").as_string(), "a\\x1B[31m\\xFF");
+    EXPECT_EQ(row.at("function").as_string(), "a\\x1b[31m\\xff");
     EXPECT_EQ(row.at("reason").as_string(), analyzer::reason_name(analyzer::UnknownReason::kNoSymbols));
 }
 
