@@ -10,6 +10,7 @@
 #include "base/time_text.hpp"
 #include "config/values.hpp"
 #include "daemon/api_captures.hpp"
+#include "daemon/api_live.hpp"
 #include "daemon/api_parts.hpp"
 #include "daemon/api_store.hpp"
 #include "daemon/protocol.hpp"
@@ -186,6 +187,7 @@ Response route(const Request& request, Source& source) {
     const auto& parameters = *parsed;
     if (path == protocol::kCaptures) return captures(request, parameters, source);
     if (path == protocol::kStatus) return {.content_type = protocol::kJsonType, .body = source.status_json()};
+    if (path == protocol::kLive) return live(request, parameters, source);
     if (path == protocol::kWindows) return windows(request, parameters, *source.catalog());
     const std::string below = std::string(protocol::kWindows) + "/";
     if (path.starts_with(below)) return window(request, path.substr(below.size()), parameters, source);

@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "daemon/body_stream.hpp"
+#include "daemon/live_feed.hpp"
 #include "daemon/peer.hpp"
 #include "daemon/window_info.hpp"
 
@@ -65,6 +66,8 @@ public:
     [[nodiscard]] virtual std::string unhealthy() = 0;  // why; empty: healthy
     [[nodiscard]] virtual std::string not_ready() = 0;
     [[nodiscard]] virtual std::string status_json() = 0;
+    [[nodiscard]] virtual LiveFeed& live_feed() = 0;
+    [[nodiscard]] virtual std::string live_json(const LiveSlices& slices) = 0;  // with what holds now around them
     [[nodiscard]] virtual std::shared_ptr<const Catalog> catalog() = 0;
     [[nodiscard]] virtual Result<std::vector<std::byte>> encoded_profile(const Window& window) = 0;
     [[nodiscard]] virtual Captures* captures() { return nullptr; }  // nullptr: nothing can be recorded

@@ -10,6 +10,7 @@
 #include "base/time.hpp"
 #include "daemon/capture_use.hpp"
 #include "daemon/degraded_set.hpp"
+#include "daemon/live_feed.hpp"
 #include "daemon/metrics_shelf.hpp"
 #include "daemon/published.hpp"
 #include "daemon/status.hpp"
@@ -28,6 +29,7 @@ struct Board {
     Published<RecordingStatus> recording;  // analyst
     DegradedSet degraded;
     CaptureUse captures;  // of captures on demand; their threads
+    LiveFeed live;        // analyst
 
     [[nodiscard]] Pulse pulse() const {
         return {.state = state.load(),

@@ -6,6 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "base/time.hpp"
+
 namespace perfvigil::daemon {
 
 class BodyStream {
@@ -20,6 +22,8 @@ public:
     [[nodiscard]] virtual Piece take() = 0;
     // Called from any thread when take() has something to give; replaces the one before. Empty: nobody listens.
     virtual void on_news(std::function<void()> wake) = 0;
+    // take() is called again after this long, whether or not there are news.
+    [[nodiscard]] virtual Nanoseconds patience() const { return std::chrono::hours(1); }
     // The caller sends nothing more: it asks for the end, and reads on.
     virtual void caller_finished() = 0;
     // The caller is gone.

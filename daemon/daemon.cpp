@@ -21,6 +21,7 @@
 #include "daemon/disk_writer.hpp"
 #include "daemon/doors.hpp"
 #include "daemon/host_examination.hpp"
+#include "daemon/live_slice.hpp"
 #include "daemon/log.hpp"
 #include "daemon/names.hpp"
 #include "daemon/notify.hpp"
@@ -242,6 +243,7 @@ private:
         board_.state = RunState::kStopping;
         notifier_.stopping();
         doors_.stop_accepting();
+        board_.live.close();
         watch_timer_.cancel();
         signals_.cancel();
         sampler_thread_.request_stop();
@@ -317,6 +319,16 @@ private:
     std::shared_ptr<const Catalog> catalog() override { return analyst_->catalog(); }
     Result<std::vector<std::byte>> encoded_profile(const Window& window) override {
         return read_window(options_.store.directory, window);
+    }
+    LiveFeed& live_feed() override { return board_.live; }
+    std::string live_json(const LiveSlices& slices) override {
+        return daemon::live_json({.run = started_wall_,
+                                  .state = board_.state,
+                                  .slice = options_.recording.slice,
+                                  .window = options_.analysis.window,
+                                  .hostname = source_.host.hostname,
+                                  .degraded = board_.degraded.all()},
+                                 slices);
     }
     api::Captures* captures() override { return desk_ ? &*desk_ : nullptr; }
     std::string status_json() override {

@@ -99,7 +99,7 @@ asio::awaitable<void> send_pieces(Stream<Protocol>& stream, BodyStream& body, as
         }
         if (piece.last) break;
         if (!piece.bytes.empty()) continue;
-        news.expires_at(std::chrono::steady_clock::time_point::max());
+        news.expires_after(steady(body.patience()));
         (void)co_await news.async_wait(kAwait);
     }
     stream.expires_after(steady(limit));

@@ -18,6 +18,7 @@ inline constexpr std::string_view kMetrics = "/metrics";
 inline constexpr std::string_view kHealthz = "/healthz";
 inline constexpr std::string_view kReadyz = "/readyz";
 inline constexpr std::string_view kStatus = "/v1/status";
+inline constexpr std::string_view kLive = "/v1/live";        // ?after=N
 inline constexpr std::string_view kWindows = "/v1/windows";  // ?limit=N&kind=all, newest first; ?since=NS&until=NS
 // /v1/windows/{id|latest}/report?format=text|json&top=N&width=N and /v1/windows/{id|latest}/profile
 inline constexpr std::string_view kLatest = "latest";
@@ -120,6 +121,44 @@ inline constexpr std::string_view kCostPercent = "cost_percent";    // of the ho
 inline constexpr std::string_view kLabel = "label";
 inline constexpr std::string_view kTarget = "target";
 inline constexpr std::string_view kUid = "uid";
+
+// /v1/live: {"run": …, "state": …, "slices": [...]}
+inline constexpr std::string_view kRun = "run";  // when the daemon was started: slices are counted anew in each
+inline constexpr std::string_view kSliceList = "slices";
+inline constexpr std::string_view kNumber = "number";
+inline constexpr std::string_view kBusy = "busy";
+inline constexpr std::string_view kBusyLow = "busy_low";
+inline constexpr std::string_view kBusyHigh = "busy_high";
+inline constexpr std::string_view kCoverage = "coverage";
+inline constexpr std::string_view kEffectiveHertz = "effective_hertz";
+inline constexpr std::string_view kSeconds = "seconds";
+inline constexpr std::string_view kModes = "modes";
+inline constexpr std::string_view kUser = "user";
+inline constexpr std::string_view kKernel = "kernel";
+inline constexpr std::string_view kSoftirq = "softirq";
+inline constexpr std::string_view kIdle = "idle";
+inline constexpr std::string_view kStolen = "stolen";
+inline constexpr std::string_view kUnknown = "unknown";
+inline constexpr std::string_view kCpu = "cpu";
+inline constexpr std::string_view kLedger = "ledger";
+inline constexpr std::string_view kThrottles = "throttles";
+inline constexpr std::string_view kCpuSeconds = "cpu_seconds";
+inline constexpr std::string_view kFunctions = "functions";
+inline constexpr std::string_view kFunction = "function";
+inline constexpr std::string_view kDso = "dso";
+inline constexpr std::string_view kOtherFunctionsSeconds = "other_functions_seconds";
+inline constexpr std::string_view kUnits = "units";
+inline constexpr std::string_view kUnit = "unit";
+inline constexpr std::string_view kThrottledSeconds = "throttled_seconds";
+inline constexpr std::string_view kOtherUnitsSeconds = "other_units_seconds";
+inline constexpr std::string_view kLateRecords = "late_records";
+inline constexpr std::string_view kLostSideBand = "lost_side_band";
+inline constexpr std::string_view kMapsSuspect = "maps_suspect";
+inline constexpr std::string_view kClockStepped = "clock_stepped";
+inline constexpr std::string_view kCost = "cost";
+inline constexpr std::string_view kProcesses = "processes";
+inline constexpr std::string_view kBudget = "budget";
+inline constexpr std::string_view kAssumed = "assumed";
 
 // /v1/windows: {"windows": [...], "total": N}
 inline constexpr std::string_view kWindowList = "windows";

@@ -136,6 +136,7 @@ SliceLoad Sampler::load_of(SliceParcel& parcel) {
     load.processes = use.processes;
     load.sampling = use.sampling;
     parcel.cpu_use = use.all();
+    parcel.sampling_use = use.sampling;
     return load;
 }
 

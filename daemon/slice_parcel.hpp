@@ -29,7 +29,8 @@ struct SliceParcel {
     bool kernel_changed = false;                         // modules or BPF programs came or went
     OverheadNumbers overhead{};                          // so far
     double captures_use = 0;                             // the same of captures on demand, which are not in cpu_use
-    double cpu_use = 0;                                  // share of the host's CPU time over this slice
+    double cpu_use = 0;                                  // share of the host's CPU time over this slice …
+    double sampling_use = 0;                             // … and what of it the kernel took for samples
     std::vector<std::string> steps;                      // what the loss loop or the budget changed after it
     StepCounts step_counts{};                            // so far
 };

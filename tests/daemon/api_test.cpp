@@ -143,6 +143,34 @@ TEST_F(ApiTest, CapturesAreTheControlSocketsAlone) {
     EXPECT_EQ(post(Door::kControl), 501U);
 }
 
+TEST_F(ApiTest, LiveGivesTheNewestSliceOrWhatCameSince) {
+    source.live.put("s1");
+    source.live.put("s2");
+    EXPECT_EQ(get("/v1/live").content(), "s2;");
+    EXPECT_EQ(get("/v1/live").content_type, "application/json");
+    EXPECT_EQ(get("/v1/live?after=0").content(), "s1;s2;");
+    EXPECT_EQ(get("/v1/live?after=1", Door::kRead).content(), "s2;");
+    EXPECT_EQ(get("/v1/live", Door::kTcp).status, 403U);
+    for (const auto* wrong : {"/v1/live?after=x", "/v1/live?after=-1", "/v1/live?before=1"}) {
+        EXPECT_EQ(get(wrong).status, 400U) << wrong;
+    }
+}
+
+TEST_F(ApiTest, LiveWaitsForTheNextSlice) {
+    source.live.put("s1");
+    const auto waiting = get("/v1/live?after=1");
+    ASSERT_TRUE(waiting.stream);
+    EXPECT_FALSE(waiting.stream->take().last);
+    source.live.put("s2");
+    EXPECT_EQ(waiting.stream->take().bytes, "s2;");
+    // There is nothing to wait for before a head.
+    EXPECT_FALSE(get("/v1/live?after=2", Door::kControl, kLocal, "HEAD").stream);
+    std::vector<Response> others;
+    while (others.size() < LiveFeed::kMostWaiters - 1) others.push_back(get("/v1/live?after=2"));
+    EXPECT_TRUE(others.back().stream);
+    EXPECT_EQ(get("/v1/live?after=2").status, 429U);
+}
+
 struct HostCase {
     const char* host;
     unsigned status;

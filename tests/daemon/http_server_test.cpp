@@ -267,6 +267,29 @@ TEST_F(Streaming, GoesOnWhileNothingNewIsLetIn) {
     EXPECT_EQ(receive(fd), "1\r\nx\r\n0\r\n\r\n<closed>");
 }
 
+// Has something to say after a while, without news.
+struct PatientBody final : BodyStream {
+    Piece take() override { return asked++ == 0 ? Piece{} : Piece{"in the end", true}; }
+    void on_news(std::function<void()>) override {}
+    Nanoseconds patience() const override { return milliseconds(5); }
+    void caller_finished() override {}
+    void caller_gone() override {}
+    int asked = 0;
+};
+
+TEST_F(HttpServerTest, AStreamIsAskedAgainWhenItsPatienceEnds) {
+    server.emplace(io, [](const api::Request&) {
+        return api::Response{.content_type = "text/plain", .stream = std::make_shared<PatientBody>()};
+    });
+    auto bound = ControlSocket::bind(path, 0660, "");
+    ASSERT_TRUE(bound) << bound.error().message;
+    socket.emplace(std::move(*bound));
+    ASSERT_TRUE(server->listen_on(socket->release_fd(), api::Door::kControl));
+    const auto fd = connect();
+    send(fd, "GET /x HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_THAT(receive(fd), testing::EndsWith("a\r\nin the end\r\n0\r\n\r\n<closed>"));
+}
+
 TEST_F(HttpServerTest, RequestsPerConnectionAreLimited) {
     serve({.requests_per_connection = 2});
     const auto fd = connect();

@@ -148,6 +148,8 @@ TEST_F(PipelineTest, EverySampleIsInExactlyOneWindow) {
     }
     EXPECT_EQ(sum, truth);
     EXPECT_EQ(board.slices.load(), 11U);
+    ASSERT_EQ(board.live.after(0).size(), 11U);
+    EXPECT_THAT(*board.live.newest().front(), AllOf(HasSubstr("{\"number\":11,"), HasSubstr("\"busy_low\":")));
     EXPECT_EQ(board.recording.value()->counters.front(),
               std::pair(std::string_view("samples"), board.recording.value()->counters.front().second));
 }

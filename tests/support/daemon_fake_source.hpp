@@ -17,6 +17,12 @@ public:
     std::string unhealthy() override { return why_unhealthy; }
     std::string not_ready() override { return why_not_ready; }
     std::string status_json() override { return "{\"state\":\"recording\"}\n"; }
+    daemon::LiveFeed& live_feed() override { return live; }
+    std::string live_json(const daemon::LiveSlices& slices) override {
+        std::string all;
+        for (const auto& slice : slices) all += *slice + ";";
+        return all;
+    }
     std::shared_ptr<const daemon::Catalog> catalog() override { return windows; }
     Result<std::vector<std::byte>> encoded_profile(const daemon::Window& window) override {
         const auto found = profiles.find(window.info.id);
@@ -36,6 +42,7 @@ public:
 
     std::shared_ptr<const std::string> metrics = std::make_shared<const std::string>("up 1\n");
     daemon::api::Captures* on_demand = nullptr;
+    daemon::LiveFeed live;
     std::string why_unhealthy;
     std::string why_not_ready;
     std::shared_ptr<const daemon::Catalog> windows = std::make_shared<const daemon::Catalog>();
