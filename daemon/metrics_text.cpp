@@ -300,6 +300,10 @@ void write_hotspots(Page& page, const State& state) {
     write_family(page, state.units, kNsPerSecond, of_unit);
     page.counter("unit_throttled_seconds_total", "Time that a unit's own CPU limit kept it from running (cpu.stat).");
     if (state.units_throttled) write_family(page, state.throttled_units, kNsPerSecond, of_unit);
+    page.counter("security_tax_cpu_seconds_total",
+                 "CPU time that mitigations and hardening took, by kind, from windows as they close.");
+    for (const auto& [kind, weight] : state.security_tax)
+        page.add(labels("kind", kind), as_double(weight) / kNsPerSecond);
     page.gauge("unit_build_info", "The main program of a systemd unit in the last window: always 1.");
     for (const auto& row : state.unit_builds) {
         page.add({{"unit", row.unit},
