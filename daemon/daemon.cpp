@@ -226,12 +226,12 @@ private:
                     return {disk_->bytes_on_disk(), disk_->files_on_disk(), disk_->abandoned_files(),
                             sampler_->current_capture(), disk_->frozen_bytes()};
                 },
-                .frozen = [this] { return disk_ ? disk_->frozen() : std::make_shared<const std::vector<Frozen>>(); },
                 .on_stored =
                     [this](const std::string& id) {
                         if (shipper_) shipper_->offer(id);
                     },
                 .shipped = [this] { return shipper_ ? std::optional(shipper_->counters()) : std::nullopt; },
+                .frozen = [this] { return disk_ ? disk_->frozen() : std::make_shared<const std::vector<Frozen>>(); },
                 .on_rule =
                     [this](const Firing& firing, Nanoseconds last) {
                         if (freeze_desk_) freeze_desk_->on_rule(firing, last);
