@@ -16,7 +16,9 @@
 #include "base/error.hpp"
 #include "daemon/body_stream.hpp"
 #include "daemon/live_feed.hpp"
+#include "daemon/page.hpp"
 #include "daemon/peer.hpp"
+#include "daemon/web_sessions.hpp"
 #include "daemon/window_info.hpp"
 
 namespace perfvigil::daemon::api {
@@ -50,10 +52,11 @@ struct Response {
 };
 
 // Who may ask over TCP; see config::ListenOptions. Without a token everybody may see metrics and health, and nothing
-// else; with one whoever knows it may read profiles too.
+// else; with one whoever knows it may read profiles too, and so may who opened the page (WebSessions).
 struct Rules {
-    std::vector<std::string> allowed_hosts;
-    std::string token;
+    std::vector<std::string> allowed_hosts{};
+    std::string token{};
+    std::string origin{};  // "http://127.0.0.1:9909": where TCP is answered; empty: nowhere
 };
 
 class Captures;
@@ -68,6 +71,8 @@ public:
     [[nodiscard]] virtual std::string status_json() = 0;
     [[nodiscard]] virtual LiveFeed& live_feed() = 0;
     [[nodiscard]] virtual std::string live_json(const LiveSlices& slices) = 0;  // with what holds now around them
+    [[nodiscard]] virtual Page& page() = 0;
+    [[nodiscard]] virtual WebSessions& web_sessions() = 0;
     [[nodiscard]] virtual std::shared_ptr<const Catalog> catalog() = 0;
     [[nodiscard]] virtual Result<std::vector<std::byte>> encoded_profile(const Window& window) = 0;
     [[nodiscard]] virtual Captures* captures() { return nullptr; }  // nullptr: nothing can be recorded

@@ -47,6 +47,14 @@ Result<std::size_t> number_parameter(std::string_view name, std::string_view val
 
 Error unknown_parameter(std::string_view name) { return {ErrorCode::kInvalid, 0, "unknown parameter " + escape(name)}; }
 
+std::string_view cookie(std::string_view cookies, std::string_view name) {
+    while (!cookies.empty()) {
+        auto value = trim(next_piece(cookies, ';'));
+        if (next_piece(value, '=') == name) return value;
+    }
+    return {};
+}
+
 Response text(unsigned status, std::string_view body) {
     return {.status = status, .content_type = protocol::kTextType, .body = std::string(body) + "\n"};
 }

@@ -320,6 +320,8 @@ private:
     Result<std::vector<std::byte>> encoded_profile(const Window& window) override {
         return read_window(options_.store.directory, window);
     }
+    Page& page() override { return page_; }
+    WebSessions& web_sessions() override { return web_sessions_; }
     LiveFeed& live_feed() override { return board_.live; }
     std::string live_json(const LiveSlices& slices) override {
         return daemon::live_json({.run = started_wall_,
@@ -372,6 +374,9 @@ private:
     std::unique_ptr<Analyst> analyst_;
 
     std::optional<CaptureDesk> desk_;  // outlives the sessions, which hold its streams
+
+    Page page_{default_page_folder()};
+    WebSessions web_sessions_;
 
     asio::io_context io_{1};
     Doors doors_{io_, options_, board_.degraded};

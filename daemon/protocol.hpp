@@ -28,7 +28,12 @@ inline constexpr std::string_view kProfile = "profile";
 // GET: those that run and wait. POST: one more, described by parameter::*; the answer ends with the capture.
 inline constexpr std::string_view kCaptures = "/v1/captures";
 
+// POST, on the sockets: a URL that opens the page once, over TCP. GET of it sets a cookie.
+inline constexpr std::string_view kWeb = "/v1/web";
+inline constexpr std::string_view kOpen = "/open";  // ?key=KEY
+
 inline constexpr std::string_view kTokenCookie = "perfvigil_token";
+inline constexpr std::string_view kSessionCookie = "perfvigil_session_";  // … and what tells daemons apart
 
 inline constexpr std::string_view kTextType = "text/plain; charset=utf-8";
 inline constexpr std::string_view kJsonType = "application/json";
@@ -121,6 +126,10 @@ inline constexpr std::string_view kCostPercent = "cost_percent";    // of the ho
 inline constexpr std::string_view kLabel = "label";
 inline constexpr std::string_view kTarget = "target";
 inline constexpr std::string_view kUid = "uid";
+
+// /v1/web
+inline constexpr std::string_view kUrl = "url";
+inline constexpr std::string_view kExpiresSeconds = "expires_seconds";
 
 // /v1/live: {"run": …, "state": …, "slices": [...]}
 inline constexpr std::string_view kRun = "run";  // when the daemon was started: slices are counted anew in each

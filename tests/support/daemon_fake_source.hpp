@@ -17,6 +17,8 @@ public:
     std::string unhealthy() override { return why_unhealthy; }
     std::string not_ready() override { return why_not_ready; }
     std::string status_json() override { return "{\"state\":\"recording\"}\n"; }
+    daemon::Page& page() override { return web_page; }
+    daemon::WebSessions& web_sessions() override { return sessions; }
     daemon::LiveFeed& live_feed() override { return live; }
     std::string live_json(const daemon::LiveSlices& slices) override {
         std::string all;
@@ -43,6 +45,8 @@ public:
     std::shared_ptr<const std::string> metrics = std::make_shared<const std::string>("up 1\n");
     daemon::api::Captures* on_demand = nullptr;
     daemon::LiveFeed live;
+    daemon::Page web_page{"/nonexistent"};
+    daemon::WebSessions sessions;
     std::string why_unhealthy;
     std::string why_not_ready;
     std::shared_ptr<const daemon::Catalog> windows = std::make_shared<const daemon::Catalog>();
