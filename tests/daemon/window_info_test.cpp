@@ -45,7 +45,7 @@ TEST(WindowInfoTest, TheIndexKeepsAll) {
                           .recorded = seconds(1200),
                           .busy = seconds(12)};
     ASSERT_TRUE(index->insert(info));
-    const auto all = index->windows();
+    const auto all = index->all();
     ASSERT_TRUE(all) << all.error().message;
     ASSERT_EQ(all->size(), 1U);
     EXPECT_EQ(all->front(), info);
