@@ -146,6 +146,17 @@ struct BrokenStacks {
     friend bool operator==(const BrokenStacks&, const BrokenStacks&) = default;
 };
 
+// A unit that its own CPU limit kept from running (CPUQuota=, cpu.max), which no sample shows.
+struct ProfileThrottledUnit {
+    std::string unit;                     // as in ProfileContext, else the cgroup's path
+    std::uint64_t periods = 0;            // of the limit in which it ran
+    std::uint64_t throttled_periods = 0;  // … and was stopped
+    Nanoseconds throttled{};              // summed over its run queues: may exceed the time that passed
+
+    friend bool operator==(const ProfileThrottledUnit&, const ProfileThrottledUnit&) = default;
+};
+inline constexpr std::size_t kMaxThrottledUnits = 50;  // those that were stopped the longest
+
 struct ProfileFact {
     std::string name;
     std::string value;
@@ -181,6 +192,7 @@ struct Profile {
     std::vector<ProfileContext> contexts;
     std::vector<ProfileSample> samples;
     std::vector<ProfileCpu> cpus;
+    std::vector<ProfileThrottledUnit> throttled_units;  // longest first
     std::vector<ProfileMoment> moments;
     std::vector<BrokenStacks> broken;
     std::vector<collector::Degraded> degraded;

@@ -32,6 +32,8 @@ void Slice::clear() {
     entries.clear();
     totals.clear();
     cpus.clear();
+    waits.run_delays.clear();
+    waits.throttled.clear();
     late_records = 0;
     lost_side_band = 0;
     cut_frames = 0;

@@ -144,6 +144,7 @@ struct Slice {
     std::vector<Entry> entries;
     std::vector<EventTotals> totals;  // by EventIndex
     std::vector<CpuSlice> cpus;       // by ascending CPU
+    collector::Waits waits;
     std::uint64_t late_records = 0;
     std::uint64_t lost_side_band = 0;
     std::uint64_t cut_frames = 0;  // frames dropped by the byte limit

@@ -34,6 +34,7 @@ EventAttr build_sampling_attr(const EventSpec& event, const RecordingOptions& op
     EventAttr attr = base_attr(options, features);
     attr.type = event.type;
     attr.config = event.config;
+    attr.set_precise_ip(event.precise);
     attr.sample_type |= kSampleIp | kSamplePeriod;
     if (features.has(Feature::kCgroups)) attr.sample_type |= kSampleCgroup;
     if (options.call_chains != CallChains::kNone) {

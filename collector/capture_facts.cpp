@@ -2,6 +2,7 @@
 // The writing half of capture_facts.hpp; capture_facts_decode.cpp reads.
 #include "collector/capture_facts.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include <protozero/pbf_writer.hpp>
@@ -138,6 +139,19 @@ void write_cut(MessageWriter& parent, std::uint32_t field, const Cut& cut, CpuTi
     out.number(3, cut.lost_side_band);
     out.flag(4, cut.clock_stepped);
     out.flag(5, cut.last);
+    std::vector<std::int64_t> delays;
+    for (const auto& row : cut.waits.run_delays) {
+        delays.push_back(row.cpu.value);
+        delays.push_back(row.waited.count());
+    }
+    if (!delays.empty()) out.packed(6, delays);
+    for (const auto& row : cut.waits.throttled) {
+        MessageWriter m(out, 7);
+        m.text(1, row.path);
+        m.number(2, row.periods);
+        m.number(3, row.throttled_periods);
+        m.number(4, static_cast<std::uint64_t>(std::max(row.throttled, Nanoseconds{}).count()));
+    }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The reading half of capture_facts.hpp.
+#include <algorithm>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -23,10 +24,12 @@ std::uint64_t number(protozero::pbf_reader& in) {
     }
 }
 
+constexpr std::int64_t kMostNanoseconds = std::int64_t{1} << 61;
+
 // Far enough from the ends of the range that sums and differences of two times fit.
 std::int64_t nanoseconds(protozero::pbf_reader& in) {
     const std::uint64_t value = number(in);
-    if (value > std::uint64_t{1} << 61) throw std::runtime_error("a time is out of range");
+    if (value > static_cast<std::uint64_t>(kMostNanoseconds)) throw std::runtime_error("a time is out of range");
     return static_cast<std::int64_t>(value);
 }
 
@@ -69,16 +72,18 @@ void for_each_field(protozero::pbf_reader reader, Take&& take) {
     }
 }
 
+void read_packed(protozero::pbf_reader& in, std::vector<std::int64_t>& numbers) {
+    if (in.wire_type() != protozero::pbf_wire_type::length_delimited) wrong_type();
+    for (const std::int64_t n : in.get_packed_sint64()) numbers.push_back(n);
+}
+
 HostFacts::Times read_cpu_times(protozero::pbf_reader message, CpuTimesCodec& memory) {
     HostFacts::Times times;
     std::vector<std::int64_t> numbers;
     for_each_field(message, [&](protozero::pbf_reader& in) {
         switch (in.tag()) {
             case 1: times.time = monotonic_time(in); return true;
-            case 2:
-                if (in.wire_type() != protozero::pbf_wire_type::length_delimited) wrong_type();
-                for (const std::int64_t n : in.get_packed_sint64()) numbers.push_back(n);
-                return true;
+            case 2: read_packed(in, numbers); return true;
             default: return false;
         }
     });
@@ -246,6 +251,29 @@ CaptureFacts::Instance read_instance(protozero::pbf_reader message) {
     return instance;
 }
 
+void read_run_delays(protozero::pbf_reader& in, std::vector<RunDelay>& rows) {
+    std::vector<std::int64_t> numbers;
+    read_packed(in, numbers);
+    for (std::size_t at = 0; at + 2 <= numbers.size(); at += 2) {
+        append(rows, {CpuId{static_cast<std::uint32_t>(numbers[at])},
+                      Nanoseconds(std::clamp<std::int64_t>(numbers[at + 1], 0, kMostNanoseconds))});
+    }
+}
+
+CgroupThrottled read_throttled(protozero::pbf_reader message) {
+    CgroupThrottled row;
+    for_each_field(message, [&](protozero::pbf_reader& in) {
+        switch (in.tag()) {
+            case 1: row.path = read_text(in); return true;
+            case 2: row.periods = number(in); return true;
+            case 3: row.throttled_periods = number(in); return true;
+            case 4: row.throttled = Nanoseconds(nanoseconds(in)); return true;
+            default: return false;
+        }
+    });
+    return row;
+}
+
 Cut read_cut(protozero::pbf_reader message, CpuTimesCodec& memory) {
     Cut cut;
     for_each_field(message, [&](protozero::pbf_reader& in) {
@@ -260,6 +288,8 @@ Cut read_cut(protozero::pbf_reader message, CpuTimesCodec& memory) {
             case 3: cut.lost_side_band = number(in); return true;
             case 4: cut.clock_stepped = number(in) != 0; return true;
             case 5: cut.last = number(in) != 0; return true;
+            case 6: read_run_delays(in, cut.waits.run_delays); return true;
+            case 7: append(cut.waits.throttled, read_throttled(message_in(in))); return true;
             default: return false;
         }
     });

@@ -9,7 +9,8 @@
 namespace perfvigil::collector {
 namespace {
 
-constexpr Nanoseconds kLookInterval = std::chrono::seconds(30);
+constexpr Nanoseconds kLookInterval = std::chrono::seconds(30);  // for every …
+constexpr int kCgroupsPerInterval = 1024;
 constexpr std::size_t kMostCgroups = 8192;
 constexpr std::size_t kMostFile = 4096;
 
@@ -48,7 +49,9 @@ void CgroupThrottling::look_for_limits() {
     for (auto& [path, limited] : limited_) limited.seen = false;
     const std::string prefix = mount_->root == "/" ? std::string() : mount_->root;
     const bool first = !looked_;
+    int cgroups = 0;
     read_cgroups(*mount_, kMostCgroups, [&](CgroupId, std::string_view path) {
+        ++cgroups;
         const std::string below(path.starts_with(prefix) ? path.substr(prefix.size()) : path);
         const std::string folder = mount_->mount_point + (below == "/" ? "" : below);
         if (!has_limit(folder)) return;
@@ -60,12 +63,13 @@ void CgroupThrottling::look_for_limits() {
         at->second.last = text ? parse_cpu_stat(*text).value_or(ThrottleCounters{}) : ThrottleCounters{};
     });
     boost::unordered::erase_if(limited_, [](const auto& entry) { return !entry.second.seen; });
+    next_look_ = kLookInterval * (1 + cgroups / kCgroupsPerInterval);
 }
 
 std::vector<CgroupThrottled> CgroupThrottling::read(MonotonicTime now) {
     std::vector<CgroupThrottled> rows;
     if (!mount_) return rows;
-    if (!looked_ || now - *looked_ >= kLookInterval) {
+    if (!looked_ || now - *looked_ >= next_look_) {
         look_for_limits();
         looked_ = now;
     }

@@ -14,16 +14,9 @@
 
 #include "base/time.hpp"
 #include "collector/cgroup_snapshot.hpp"
+#include "collector/waits.hpp"
 
 namespace perfvigil::collector {
-
-// Since the look before.
-struct CgroupThrottled {
-    std::string path;                     // in the hierarchy
-    std::uint64_t periods = 0;            // of the limit (100 ms each, usually) in which the cgroup ran
-    std::uint64_t throttled_periods = 0;  // … and was stopped
-    Nanoseconds throttled{};              // summed over its run queues: may exceed the time that passed
-};
 
 struct ThrottleCounters {
     std::uint64_t periods = 0;
@@ -39,7 +32,8 @@ public:
     explicit CgroupThrottling(std::optional<CgroupMount> mount) : mount_(std::move(mount)) {}
 
     // Those that ran in a period of their limit since the last call. Reads one file for each cgroup that has a limit;
-    // looks for such cgroups every half minute, among at most 8192. What was counted before the first call is left out.
+    // looks for such cgroups among at most 8192, every half minute per thousand. What was counted before the first call
+    // is left out.
     [[nodiscard]] std::vector<CgroupThrottled> read(MonotonicTime now);
 
 private:
@@ -53,6 +47,7 @@ private:
     std::optional<CgroupMount> mount_;
     boost::unordered_flat_map<std::string, Limited> limited_;  // by path
     std::optional<MonotonicTime> looked_;
+    Nanoseconds next_look_{};  // after the last one
 };
 
 }  // namespace perfvigil::collector

@@ -121,6 +121,9 @@ struct EventAttr {
     void clear(AttrFlag f) { flags &= ~(std::uint64_t{1} << f); }
     [[nodiscard]] bool freq() const { return flag(kFlagFreq); }
     [[nodiscard]] unsigned precise_ip() const { return (flags >> kFlagPreciseIp) & 3U; }
+    void set_precise_ip(unsigned level) {
+        flags = (flags & ~(std::uint64_t{3} << kFlagPreciseIp)) | (std::uint64_t{level & 3U} << kFlagPreciseIp);
+    }
     [[nodiscard]] bool has(SampleBit bit) const { return (sample_type & bit) != 0; }
     [[nodiscard]] bool is_cpu_clock() const { return type == kTypeSoftware && config == kSwCpuClock; }
     [[nodiscard]] bool is_clock() const { return type == kTypeSoftware && config <= kSwTaskClock; }

@@ -84,6 +84,8 @@ public:
     // read_core_pmus(), as of now.
     [[nodiscard]] virtual std::vector<CorePmu> core_pmus() = 0;
     [[nodiscard]] virtual std::vector<CpuTimes> cpu_times() = 0;
+    // Since the call before; what was counted before the first one is left out.
+    [[nodiscard]] virtual Waits waits(MonotonicTime now) = 0;
     [[nodiscard]] virtual HostFacts host_facts(const Clock& clock) = 0;
     // Found loaded since host_facts() or the last call.
     [[nodiscard]] virtual std::vector<KernelModule> new_modules() = 0;

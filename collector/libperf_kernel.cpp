@@ -36,8 +36,10 @@ extern "C" {
 
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "collector/cgroup_throttling.hpp"
 #include "collector/event_kernel.hpp"
 #include "collector/host_facts.hpp"
+#include "collector/run_delays.hpp"
 
 namespace perfvigil::collector {
 namespace {
@@ -277,6 +279,13 @@ public:
     Result<std::vector<CpuId>> online_cpus() override { return collector::online_cpus(); }
     std::vector<CorePmu> core_pmus() override { return read_core_pmus(); }
     std::vector<CpuTimes> cpu_times() override { return read_cpu_times(); }
+    Waits waits(MonotonicTime now) override {
+        if (!throttling_) {
+            const auto mounts = read_file("/proc/self/mountinfo");
+            throttling_.emplace(mounts ? find_cgroup_mount(*mounts, "cpu") : std::nullopt);
+        }
+        return {delays_.since_last(), throttling_->read(now)};
+    }
     HostFacts host_facts(const Clock& clock) override {
         auto facts = known_ ? as_of_now(*known_, clock) : read_host_facts(clock);
         modules_.emplace("", facts.os_release);
@@ -313,6 +322,8 @@ private:
 
     std::optional<HostFacts> known_;
     MapsForGood maps_;
+    RunDelays delays_;
+    std::optional<CgroupThrottling> throttling_;
     std::optional<ModuleWatch> modules_;
 };
 

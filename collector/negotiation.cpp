@@ -43,11 +43,9 @@ public:
         bool cycles_missing = false;
         for (const EventSpec& event : options_.events) {
             if (one_per_core_type(event, accepted)) continue;
-            const auto settled = settle([&](const FeatureSet& features) {
-                return build_sampling_attr(event, options_, plan().tuning, features, plan().kernel_max_stack);
-            });
+            const auto settled = settle(event, options_);
             if (settled) {
-                accepted.push_back(event);
+                accepted.push_back(made_precise(event));
             } else if (is_cycles(event) && means_unsupported(settled.error())) {
                 cycles_missing = true;
                 report_no_pmu(settled.error());
@@ -58,9 +56,7 @@ public:
         // Never twice: a second cpu-clock would look like cycles to whoever reads the file.
         if (cycles_missing && std::ranges::none_of(accepted, is_cpu_clock)) {
             const EventSpec clock{"cpu-clock", kTypeSoftware, kSwCpuClock};
-            const auto settled = settle([&](const FeatureSet& features) {
-                return build_sampling_attr(clock, options_, plan().tuning, features, plan().kernel_max_stack);
-            });
+            const auto settled = settle(clock, options_);
             if (!settled) return refuse(clock.name, settled.error());
             accepted.push_back(clock);
         }
@@ -87,12 +83,17 @@ private:
         for (const CorePmu& pmu : pmus) {
             const auto cpu = recorded_cpu(pmu);
             if (!cpu) continue;
-            EventSpec own{fmt::format("{}/{}/", pmu.name, event.name), event.type,
-                          event.config | pmu.type << kPmuShift};
+            // "cpu_core/cycles/pp", as perf writes it.
+            const auto colon = std::min(event.name.find(':'), event.name.size());
+            EventSpec own = event;
+            own.name = fmt::format("{}/{}/{}", pmu.name, event.name.substr(0, colon),
+                                   event.name.substr(std::min(colon + 1, event.name.size())));
+            own.config |= pmu.type << kPmuShift;
             const CpuId whole = std::exchange(cpu_, *cpu);
-            any |= settle([&](const FeatureSet& features) {
-                       return build_sampling_attr(own, options_, plan().tuning, features, plan().kernel_max_stack);
-                   }).has_value();
+            if (settle(own, options_)) {
+                any = true;
+                own = made_precise(own);
+            }
             cpu_ = whole;
             of_each.push_back(std::move(own));
         }
@@ -136,10 +137,7 @@ private:
         if (options_.call_chains != CallChains::kStackDumps || event == options_.events.end()) return false;
         RecordingOptions without = options_;
         without.call_chains = CallChains::kFramePointers;
-        return settle([&](const FeatureSet& features) {
-                   return build_sampling_attr(*event, without, plan().tuning, features, plan().kernel_max_stack);
-               })
-            .has_value();
+        return settle(*event, without).has_value();
     }
 
     int probe(const Build& build, const FeatureSet& features) {
@@ -157,6 +155,39 @@ private:
             if (error != ESRCH) break;
         }
         return error;
+    }
+
+    // The event without its precision, which no feature's refusal shall be mistaken for.
+    std::expected<void, int> settle(EventSpec event, const RecordingOptions& options) {
+        event.precise = 0;
+        return settle([&](const FeatureSet& features) {
+            return build_sampling_attr(event, options, plan().tuning, features, plan().kernel_max_stack);
+        });
+    }
+
+    // An event that was settled, as precise as was asked or else as the PMU can (perf's precise_ip_fallback).
+    EventSpec made_precise(EventSpec event) {
+        const auto asked = event.precise;
+        int error = 0;
+        for (; event.precise > 0; --event.precise) {
+            const int refused = probe(
+                [&](const FeatureSet& features) {
+                    return build_sampling_attr(event, options_, plan().tuning, features, plan().kernel_max_stack);
+                },
+                plan().features);
+            if (refused == 0) break;
+            error = refused;
+        }
+        const bool good_enough = event.precise == asked || (event.as_precise_as_possible && event.precise > 0);
+        if (!good_enough) {
+            result_.degraded.push_back(
+                {"not_precise",
+                 fmt::format("{}: perf_event_open: {}: it is recorded with precise_ip {} instead of {}, so samples may "
+                             "stand some instructions behind the one that was counted",
+                             event.name, errno_text(error), event.precise, asked),
+                 "Ask for :P to take what the machine has; virtual machines often have no precise events."});
+        }
+        return event;
     }
 
     // Probes an event with ever fewer features. Success leaves plan().features at what worked.

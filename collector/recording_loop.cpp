@@ -40,6 +40,8 @@ RecordingLoop::RecordingLoop(Parts parts, std::unique_ptr<EventSet> set)
 }
 
 Result<void> RecordingLoop::start() {
+    // The first look is what the first cut's is compared with.
+    if (whole_cpus()) (void)parts_.kernel.waits(parts_.clock.monotonic());
     const MonotonicTime enabled_at = parts_.clock.monotonic();
     if (const int error = current_->enable(); error != 0) return fail_errno(error, "enabling the events");
     for (auto& rings : current_->cpus()) push_reads(*rings, current_->generation());
@@ -173,6 +175,7 @@ RecordingLoop::PendingCut RecordingLoop::begin_cut(const SliceClock::Due& due) {
     if (next_) read_counters(*next_, begun);
     prove_delivery();
     begun.cut.cpu_times = parts_.kernel.cpu_times();
+    if (whole_cpus()) begun.cut.waits = parts_.kernel.waits(due.time);
     begun.cut.modules = parts_.kernel.new_modules();
     // Without PERF_FORMAT_LOST the rings' own records must do.
     const std::uint64_t from_records = std::exchange(side_band_lost_since_cut_, 0);

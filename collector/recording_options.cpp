@@ -47,20 +47,49 @@ constexpr std::array kKnownEvents{
     KnownEvent{"emulation-faults", kTypeSoftware, 8},
 };
 
+constexpr std::uint8_t kMostPrecise = 3;
+
+// "r01c2"
+std::optional<std::uint64_t> raw_config(std::string_view name) {
+    if (name.size() < 2 || name.front() != 'r') return std::nullopt;
+    return parse_number<std::uint64_t>(name.substr(1), 16);
+}
+
 }  // namespace
 
 Result<EventSpec> parse_event(std::string_view name) {
-    const auto known = std::ranges::find(kKnownEvents, name, &KnownEvent::name);
-    if (known != kKnownEvents.end()) return EventSpec{std::string(name), known->type, known->config};
-    if (name.size() > 1 && name.front() == 'r') {
-        if (const auto config = parse_number<std::uint64_t>(name.substr(1), 16)) {
-            return EventSpec{std::string(name), kTypeRaw, *config};
-        }
+    const std::string_view plain = name.substr(0, name.find(':'));
+    EventSpec event{.name = std::string(name)};
+    const auto known = std::ranges::find(kKnownEvents, plain, &KnownEvent::name);
+    if (known != kKnownEvents.end()) {
+        event.type = known->type;
+        event.config = known->config;
+    } else if (const auto raw = raw_config(plain)) {
+        event.type = kTypeRaw;
+        event.config = *raw;
+    } else {
+        return fail(ErrorCode::kInvalid,
+                    fmt::format("event '{}' is not known; examples: cycles, cpu-clock, instructions, cache-misses, "
+                                "page-faults, r01c2 (raw)",
+                                escape(name)));
     }
-    return fail(ErrorCode::kInvalid,
-                fmt::format("event '{}' is not known; examples: cycles, cpu-clock, instructions, cache-misses, "
-                            "page-faults, r01c2 (raw)",
-                            escape(name)));
+    if (plain.size() == name.size()) return event;
+    const std::string_view modifier = name.substr(plain.size() + 1);
+    event.as_precise_as_possible = modifier == "P";
+    if (!event.as_precise_as_possible && modifier != "p" && modifier != "pp" && modifier != "ppp") {
+        return fail(ErrorCode::kInvalid,
+                    fmt::format("event '{}': the modifier '{}' is not known; :p, :pp and :ppp ask for samples that lie "
+                                "ever closer to the counted instruction, :P for the closest that the machine has",
+                                escape(name), escape(modifier)));
+    }
+    if (event.type == kTypeSoftware) {
+        return fail(ErrorCode::kInvalid,
+                    fmt::format("event '{}': the kernel counts {} itself, no hardware that could be more precise; "
+                                "leave out :{}",
+                                escape(name), escape(plain), escape(modifier)));
+    }
+    event.precise = event.as_precise_as_possible ? kMostPrecise : static_cast<std::uint8_t>(modifier.size());
+    return event;
 }
 
 Result<void> check_stack_dump(std::uint32_t bytes) {

@@ -20,9 +20,13 @@ struct EventSpec {
     std::string name;  // "cycles", "cpu-clock"
     std::uint32_t type = kTypeSoftware;
     std::uint64_t config = kSwCpuClock;
+    // attr.precise_ip: how far a sample's instruction may lie behind the one that was counted. 0: as it comes, 1: by a
+    // constant, 2: asked for none, 3: none. What the machine cannot do becomes the next lower, and is said.
+    std::uint8_t precise = 0;
+    bool as_precise_as_possible = false;  // any level but 0 will do
 };
 // Names known without libpfm: cycles, instructions, cpu-clock, task-clock, page-faults, context-switches,
-// cpu-migrations, cache-misses, branch-misses, …; and raw rNNNN.
+// cpu-migrations, cache-misses, branch-misses, …; and raw rNNNN. Each with :p, :pp or :ppp (EventSpec::precise), or :P.
 [[nodiscard]] Result<EventSpec> parse_event(std::string_view name);
 
 struct AllCpus {};  // the whole host: pid = -1 on each CPU of `cpus`

@@ -12,15 +12,9 @@
 
 #include "base/ids.hpp"
 #include "base/time.hpp"
+#include "collector/waits.hpp"
 
 namespace perfvigil::collector {
-
-struct RunDelay {
-    CpuId cpu{};
-    Nanoseconds waited{};  // each task counted by itself: may exceed the time that passed
-
-    friend bool operator==(const RunDelay&, const RunDelay&) = default;
-};
 
 // Since boot, in the file's order; lines that cannot be read are left out.
 [[nodiscard]] std::vector<RunDelay> parse_run_delays(std::string_view schedstat);

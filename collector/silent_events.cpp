@@ -14,21 +14,23 @@ namespace {
 struct Silence {
     std::vector<std::uint32_t> counts_nothing;  // CPUs
     std::vector<std::uint32_t> never_scheduled;
+    std::size_t open = 0;  // on so many CPUs
 };
 
-void look_at(CpuRings& rings, const EventTable& table, std::map<std::string, Silence>& silent) {
+void look_at(CpuRings& rings, const EventTable& table, std::map<std::string, Silence>& events) {
     for (std::size_t i = 0; i < rings.instances().size(); ++i) {
         const OpenInstance& instance = rings.instances()[i];
         const Counter& counter = rings.last(i);
-        if (instance.kind != RingKind::kSamples || counter.enabled < static_cast<std::uint64_t>(kProofTime.count())) {
-            continue;
-        }
+        if (instance.kind != RingKind::kSamples) continue;
         const EventInfo& event = table.events()[instance.event.value];
+        Silence& silence = events[event.name];
+        ++silence.open;
+        if (counter.enabled < static_cast<std::uint64_t>(kProofTime.count())) continue;
         if (counter.running == 0) {
-            silent[event.name].never_scheduled.push_back(instance.cpu.value);
+            silence.never_scheduled.push_back(instance.cpu.value);
         } else if (counter.value == 0) {
             if (event.attr.is_clock() && rings.has_sampled()) continue;
-            silent[event.name].counts_nothing.push_back(instance.cpu.value);
+            silence.counts_nothing.push_back(instance.cpu.value);
         }
     }
 }
@@ -37,19 +39,19 @@ void look_at(CpuRings& rings, const EventTable& table, std::map<std::string, Sil
 
 std::optional<Degraded> silent_events(const EventSet& set, const EventTable& table) {
     if (!set.plan().threads.empty()) return std::nullopt;  // a task need not run on every CPU
-    std::map<std::string, Silence> silent;
-    for (const auto& rings : set.cpus()) look_at(*rings, table, silent);
-    if (silent.empty()) return std::nullopt;
+    std::map<std::string, Silence> events;
+    for (const auto& rings : set.cpus()) look_at(*rings, table, events);
     std::string detail;
-    const auto say = [&](const std::string& event, const std::vector<std::uint32_t>& cpus, std::string_view what) {
-        if (cpus.empty()) return;
-        detail += fmt::format("{}{} {} on CPUs {} ({} of {})", detail.empty() ? "" : "; ", event, what,
-                              fmt::join(cpus, ","), cpus.size(), set.cpus().size());
-    };
-    for (const auto& [event, silence] : silent) {
-        say(event, silence.counts_nothing, "is enabled and counts nothing");
-        say(event, silence.never_scheduled, "was never given a counter");
+    for (const auto& [event, silence] : events) {
+        const auto say = [&](const std::vector<std::uint32_t>& cpus, std::string_view what) {
+            if (cpus.empty()) return;
+            detail += fmt::format("{}{} {} on CPUs {} ({} of {})", detail.empty() ? "" : "; ", event, what,
+                                  fmt::join(cpus, ","), cpus.size(), silence.open);
+        };
+        say(silence.counts_nothing, "is enabled and counts nothing");
+        say(silence.never_scheduled, "was never given a counter");
     }
+    if (detail.empty()) return std::nullopt;
     return Degraded{"event_silent", detail + "; what needs it says nothing of them",
                     "Other users of the counters (perf, the NMI watchdog) may hold them; in a virtual machine the "
                     "hypervisor may not provide them. perfvigil doctor tries each event."};

@@ -18,6 +18,7 @@
 #include "collector/event_table.hpp"
 #include "collector/kernel_modules.hpp"
 #include "collector/record.hpp"
+#include "collector/waits.hpp"
 
 namespace perfvigil::collector {
 
@@ -50,6 +51,7 @@ struct Cut {
     WallTime wall{};
     std::vector<CpuTimes> cpu_times;    // read right after the counters; empty where unknown
     std::vector<KernelModule> modules;  // live: found loaded since the previous cut
+    Waits waits{};                      // of whole CPUs; since the previous cut
     std::uint64_t lost_side_band = 0;   // side-band records lost since the previous cut: maps may be wrong
     bool clock_stepped = false;         // wall time jumped or the machine was suspended since the previous cut
     bool last = false;                  // the recording ends here

@@ -63,7 +63,6 @@ Analyst::Analyst(Parts parts)
       overhead_{.cost_per_sample = parts_.sample_cost.value, .cost_assumed = parts_.sample_cost.assumed},
       window_length_(parts_.options.analysis.window),
       windows_(window_length_),
-      waits_(parts_.replay ? Waits::unknown() : Waits::of_host()),
       random_(static_cast<std::minstd_rand::result_type>(parts_.clock.wall().time_since_epoch().count() ^ ::getpid())) {
 }
 
@@ -106,8 +105,7 @@ void Analyst::take(SliceParcel parcel) {
     note_changes(parcel);
 
     const auto hotspots = builder_->add(slice);
-    waits_.look(begun);
-    metrics_.add_slice(slice, hotspots, *events_, parts_.board.metrics.newest_served(), waits_.throttled_units());
+    metrics_.add_slice(slice, hotspots, *events_, parts_.board.metrics.newest_served());
     show(parcel, hotspots);
     samples_ += samples_of(slice);
     last_end_ = slice.wall_end;
@@ -122,11 +120,8 @@ void Analyst::take(SliceParcel parcel) {
 
 // To those who look at the daemon now.
 void Analyst::show(const SliceParcel& parcel, const analyzer::SliceHotspots& hotspots) {
-    LiveSlice live{.number = parts_.board.slices.load() + 1,
-                   .slice = *parcel.slice,
-                   .hotspots = hotspots,
-                   .events = *events_,
-                   .throttled = waits_.throttled_units()};
+    LiveSlice live{
+        .number = parts_.board.slices.load() + 1, .slice = *parcel.slice, .hotspots = hotspots, .events = *events_};
     if (!parts_.replay) {
         live.cost = LiveSlice::Cost{.processes = parcel.cpu_use - parcel.sampling_use,
                                     .kernel = parcel.sampling_use,
@@ -193,7 +188,6 @@ void Analyst::close_window(bool early) {
         auto beside = parts_.surroundings.captures_beside(profile.start, profile.start + profile.duration);
         std::ranges::move(beside, std::back_inserter(profile.notes));
     }
-    waits_.close_window(profile);
     std::ranges::move(std::exchange(warnings_, {}), std::back_inserter(profile.warnings));
     std::uniform_int_distribution<Nanoseconds::rep> delay(0, spread_.count());
     waiting_.push_back({std::move(profile), parts_.clock.monotonic() + Nanoseconds(delay(random_))});
@@ -265,7 +259,6 @@ DaemonNumbers Analyst::numbers(const SliceParcel* parcel, Nanoseconds spent) {
     made.overhead = overhead_;
     made.steps = step_counts_;
     made.captures = parts_.board.captures.counts();
-    made.run_delays = waits_.run_delays();
     const auto captures = around.captures();
     if (parcel != nullptr) {
         made.session = parcel->counters;

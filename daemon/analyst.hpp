@@ -25,7 +25,6 @@
 #include "daemon/sampler.hpp"
 #include "daemon/slice_parcel.hpp"
 #include "daemon/store.hpp"
-#include "daemon/waits.hpp"
 #include "daemon/window_clock.hpp"
 
 namespace perfvigil::daemon {
@@ -105,7 +104,6 @@ private:
     std::shared_ptr<const std::vector<collector::EventInfo>> events_;
     std::unique_ptr<analyzer::ProfileBuilder> builder_;
     std::deque<Waiting> waiting_;
-    Waits waits_;
     bool store_untended_ = true;         // it changed since its upkeep was last done
     std::vector<std::string> notes_;     // of the open window
     std::vector<std::string> warnings_;  // …

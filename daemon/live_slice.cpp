@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/ledger.hpp"
+#include "analyzer/profile/throttled_units.hpp"
 #include "base/text.hpp"
 #include "base/time_text.hpp"
 #include "daemon/degraded_json.hpp"
@@ -125,7 +126,9 @@ void add_tables(json::object& out, const LiveSlice& live) {
             sum->weight += row.weight;
         }
     }
-    for (const auto& row : live.throttled) {
+    std::vector<analyzer::ProfileThrottledUnit> throttled;  // holds the names that `units` looks at
+    for (const auto& cgroup : live.slice.waits.throttled) throttled.push_back(analyzer::throttled_unit(cgroup));
+    for (const auto& row : throttled) {
         units[row.unit].throttled += row.throttled;
         units[row.unit].throttled_periods += row.throttled_periods;
     }

@@ -24,7 +24,6 @@ struct LiveSlice {
     const analyzer::Slice& slice;
     const analyzer::SliceHotspots& hotspots;
     const std::vector<collector::EventInfo>& events;
-    const std::vector<ThrottledUnit>& throttled;
     // Shares of the host's CPU time; absent in a replay, which costs nobody's host anything.
     struct Cost {
         double processes = 0;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analyzer/kernel_accounts.hpp"
+#include "analyzer/profile/throttled_units.hpp"
 #include "base/text.hpp"
 #include "daemon/hotspot_identity.hpp"
 #include "daemon/metrics_state.hpp"
@@ -192,23 +193,28 @@ void Metrics::State::add_broken_stacks(const analyzer::Slice& slice, double kept
     std::erase_if(broken, [](const auto& entry) { return entry.second.whole < kForgottenSamples; });
 }
 
+void Metrics::State::add_waits(const collector::Waits& waits) {
+    for (const auto& row : waits.throttled) {
+        const auto unit = analyzer::throttled_unit(row);
+        throttled_units.add(unit_names.of(unit.unit), 0, unit.throttled_periods,
+                            static_cast<std::uint64_t>(std::max<std::int64_t>(unit.throttled.count(), 0)));
+    }
+    units_throttled |= !waits.throttled.empty();
+    for (const auto& row : waits.run_delays) run_delays[row.cpu.value] += row.waited;
+}
+
 Metrics::Metrics(MetricsOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Metrics::~Metrics() = default;
 
 void Metrics::add_slice(const analyzer::Slice& slice, const analyzer::SliceHotspots& hotspots,
-                        const std::vector<EventInfo>& events, MonotonicTime newest_served,
-                        const std::vector<ThrottledUnit>& throttled) {
+                        const std::vector<EventInfo>& events, MonotonicTime newest_served) {
     State& state = *state_;
     const Nanoseconds passed = state.slices == 0 ? Nanoseconds{} : slice.end - state.last_end;
     state.add_events(slice, events);
     state.add_cpus(slice);
     state.add_hotspots(hotspots, kept_after(passed, kUnresolvedHalfLife));
     state.add_broken_stacks(slice, kept_after(passed, kBrokenHalfLife));
-    for (const auto& row : throttled) {
-        state.throttled_units.add(state.unit_names.of(row.unit), 0, row.throttled_periods,
-                                  static_cast<std::uint64_t>(std::max<std::int64_t>(row.throttled.count(), 0)));
-    }
-    state.units_throttled |= !throttled.empty();
+    state.add_waits(slice.waits);
     for (HotspotFamily* family :
          {&state.functions, &state.functions_by_cycles, &state.dsos, &state.units, &state.throttled_units}) {
         family->close_slice(slice.end, newest_served);

@@ -19,7 +19,6 @@
 #include "collector/degraded.hpp"
 #include "collector/event_table.hpp"
 #include "collector/recording_session.hpp"
-#include "collector/run_delays.hpp"
 #include "daemon/capture_use.hpp"
 #include "daemon/hotspot.hpp"
 #include "daemon/recording_control.hpp"
@@ -66,13 +65,6 @@ struct ProcessNumbers {
 };
 [[nodiscard]] ProcessNumbers read_process_numbers();
 
-// A unit that its own CPU limit kept from running, during one slice (collector/cgroup_throttling.hpp).
-struct ThrottledUnit {
-    std::string unit;  // as profiles name it, else the cgroup's path
-    std::uint64_t throttled_periods = 0;
-    Nanoseconds throttled{};
-};
-
 // Windows by what became of them; cumulative.
 struct WindowCounters {
     std::uint64_t stored = 0;
@@ -106,9 +98,8 @@ struct DaemonNumbers {
     StoreBytes store{};
     QueueDrops drops{};
     StepCounts steps{};
-    CaptureCounts captures{};                       // on demand, so far
-    std::vector<collector::RunDelay> run_delays{};  // so far; empty where the kernel does not say
-    Nanoseconds slice_analysis{};                   // from taking the slice from the queue to here, last slice
+    CaptureCounts captures{};      // on demand, so far
+    Nanoseconds slice_analysis{};  // from taking the slice from the queue to here, last slice
 };
 
 class Metrics {
@@ -118,11 +109,10 @@ public:
     Metrics(const Metrics&) = delete;
     Metrics& operator=(const Metrics&) = delete;
 
-    // `throttled`: during this slice. `newest_served`: end of the newest slice whose exposition went to at least one
+    // `newest_served`: end of the newest slice whose exposition went to at least one
     // scraper (new series wait for it, see HotspotFamily); MetricsShelf knows it.
     void add_slice(const analyzer::Slice& slice, const analyzer::SliceHotspots& hotspots,
-                   const std::vector<collector::EventInfo>& events, MonotonicTime newest_served,
-                   const std::vector<ThrottledUnit>& throttled = {});
+                   const std::vector<collector::EventInfo>& events, MonotonicTime newest_served);
 
     // Replaces what was set before; counters in it are cumulative and never fall.
     void set(DaemonNumbers numbers);

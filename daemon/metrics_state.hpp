@@ -99,6 +99,7 @@ struct Metrics::State {
     void add_cpus(const analyzer::Slice& slice);
     void add_hotspots(const analyzer::SliceHotspots& hotspots, double kept);
     void add_broken_stacks(const analyzer::Slice& slice, double kept);
+    void add_waits(const collector::Waits& waits);
     [[nodiscard]] EventSums& event(std::string_view name);
 
     MetricsOptions options;
@@ -111,7 +112,8 @@ struct Metrics::State {
     std::vector<EventSums> events;  // sampling events, in the recording's order
     std::uint64_t shared_lost = 0;  // lost by rings, of whatever event
     std::map<std::uint32_t, CpuSums> cpus;
-    analyzer::CpuSlice host;  // sum of the last slice's CPUs
+    std::map<std::uint32_t, Nanoseconds> run_delays;  // so far, by CPU
+    analyzer::CpuSlice host;                          // sum of the last slice's CPUs
     analyzer::ClockLedger ledger;
     double ticks_due = 0;
     bool units_throttled = false;  // some unit has a limit

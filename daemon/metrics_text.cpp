@@ -222,9 +222,9 @@ void write_kernel_accounts(Page& page, const State& state, bool each) {
     page.counter("cpu_run_delay_seconds_total",
                  "Time that runnable tasks waited for a CPU, each counted by itself (/proc/schedstat).");
     Nanoseconds waited{};
-    for (const auto& row : state.numbers.run_delays) {
-        if (each) page.add(labels("cpu", std::to_string(row.cpu.value)), to_seconds(row.waited));
-        waited += row.waited;
+    for (const auto& [number, delay] : state.run_delays) {
+        if (each) page.add(labels("cpu", std::to_string(number)), to_seconds(delay));
+        waited += delay;
     }
     if (!each && waited.count() > 0) page.add(labels("cpu", "all"), to_seconds(waited));
 }

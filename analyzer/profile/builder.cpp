@@ -12,6 +12,7 @@
 #include "analyzer/profile/host.hpp"
 #include "analyzer/profile/programs.hpp"
 #include "analyzer/profile/tables.hpp"
+#include "analyzer/profile/throttled_units.hpp"
 #include "analyzer/profile/warnings.hpp"
 #include "analyzer/slice/moment_tables.hpp"
 #include "analyzer/sums.hpp"
@@ -55,6 +56,7 @@ struct ProfileBuilder::State {
     void count_broken(const Slice& slice);
     void count_programs(const Slice& slice);
     void add_cpus(const Slice& slice, ProfileMoment& moment);
+    void add_waits(const Slice& slice, ProfileMoment& moment);
     void add_totals(const Slice& slice, ProfileMoment& moment);
     void add_top(ProfileMoment& moment);
     void add_fine(const Slice& slice, Nanoseconds length);
@@ -78,6 +80,7 @@ struct ProfileBuilder::State {
     Nanoseconds parts_length{};  // of the open slice
     BrokenCounts broken;
     UnitPrograms programs;
+    ThrottledUnits throttled_units;
     WindowFacts facts;
     MonotonicTime first_start{};
     WallTime wall_end{};
@@ -135,6 +138,7 @@ SliceHotspots ProfileBuilder::add(const Slice& slice) {
     state.add_totals(slice, moment);
     state.count_whole(slice);
     state.add_cpus(slice, moment);
+    state.add_waits(slice, moment);
     state.add_top(moment);
     state.moments.push_back(std::move(moment));
     return state.hotspots();
@@ -344,6 +348,18 @@ void ProfileBuilder::State::add_cpus(const Slice& slice, ProfileMoment& moment) 
     }
 }
 
+// After the slice's CPUs.
+void ProfileBuilder::State::add_waits(const Slice& slice, ProfileMoment& moment) {
+    for (const auto& row : slice.waits.run_delays) {
+        const auto waited = static_cast<std::uint64_t>(std::max(row.waited, Nanoseconds{}).count());
+        for (auto* rows : {&moment.cpus, &cpus}) {
+            const auto at = std::ranges::find(*rows, row.cpu, [](const ProfileCpu& known) { return known.sum.cpu; });
+            if (at != rows->end()) at->run_delay_ns += waited;
+        }
+    }
+    for (const auto& row : slice.waits.throttled) throttled_units.add(throttled_unit(row));
+}
+
 void ProfileBuilder::State::add_top(ProfileMoment& moment) {
     moment.top = self_rows();
     // A function's rows of several contexts become one.
@@ -402,6 +418,7 @@ Profile ProfileBuilder::build(const collector::HostFacts& host, std::string id) 
     profile.host = profile_host(host);
     profile.events = state.totals.take();
     profile.programs = state.programs.take(state.symbolizer);
+    profile.throttled_units = state.throttled_units.take();
     profile.broken = state.broken.take(state.tables);
     state.tables.hand_over(profile);
     for (auto& cpu : state.cpus) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The fields of each message of docs/profile.proto, once: the writer (profile_encode.cpp) and the reader
-// (profile_decode.cpp) both walk these lists. Archive::Ref<T> is const T& or T&.
+// The fields of each message of docs/profile.proto, once: the writer (encode.cpp) and the reader (decode.cpp)
+// both walk these lists. Archive::Ref<T> is const T& or T&.
 #pragma once
 
 #include "analyzer/profile.hpp"
@@ -163,6 +163,14 @@ void fields(Archive& a, typename Archive::template Ref<BrokenStacks> broken) {
 }
 
 template <class Archive>
+void fields(Archive& a, typename Archive::template Ref<ProfileThrottledUnit> unit) {
+    a.text(1, unit.unit);
+    a.number(2, unit.periods);
+    a.number(3, unit.throttled_periods);
+    a.duration(4, unit.throttled);
+}
+
+template <class Archive>
 void fields(Archive& a, typename Archive::template Ref<collector::Degraded> degraded) {
     a.text(1, degraded.reason);
     a.text(2, degraded.detail);
@@ -198,6 +206,7 @@ void fields(Archive& a, typename Archive::template Ref<Profile> profile) {
     a.text(31, profile.filter);
     a.messages(32, profile.dsos);
     a.messages(35, profile.programs);
+    a.messages(36, profile.throttled_units);
 }
 
 // Functions and stacks as the columns of docs/profile.proto.

@@ -2,6 +2,7 @@
 #include "analyzer/profile/merge.hpp"
 
 #include "analyzer/profile/programs.hpp"
+#include "analyzer/profile/throttled_units.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -90,6 +91,7 @@ public:
             if (!dso.build_id.empty()) sum_.dsos.push_back(dso);
         }
         limit_programs(sum_.programs);
+        sum_.throttled_units = throttled_units_.take();
         sum_.stacks = std::move(stacks_.values);
         sum_.contexts = std::move(contexts_.values);
         sum_.samples = std::move(samples_.rows());
@@ -242,6 +244,7 @@ private:
             known->samples += row.samples;
             known->broken += row.broken;
         }
+        for (const auto& row : profile.throttled_units) throttled_units_.add(row);
         for (const auto& row : profile.programs) add_program(sum_.programs, row);
         append_new(sum_.degraded, profile.degraded);
         append_new(sum_.warnings, profile.warnings);
@@ -257,6 +260,7 @@ private:
     Numbered<ProfileStack> stacks_;
     Numbered<ProfileContext> contexts_;
     Sums<ProfileSample> samples_;
+    ThrottledUnits throttled_units_;
     std::vector<ProfileDso> builds_;
     boost::unordered_flat_map<std::string, std::size_t> build_numbers_;
     std::vector<std::uint32_t> event_numbers_;     // of the part being added

@@ -98,7 +98,7 @@ std::string report_json(const Profile& profile, const ReportOptions& options) {
                               {"cpu_description", json_text(profile.host.cpu_description)},
                               {"cpus_online", profile.host.cpus_online},
                               {"recorder", json_text(profile.host.recorder)}}}};
-    json::array events, cpus, ledger, cycles, broken, programs, degraded;
+    json::array events, cpus, ledger, cycles, broken, programs, throttled, degraded;
     for (std::uint32_t i = 0; i < profile.events.size(); ++i) events.push_back(event_json(profile, options, i));
     for (const auto& cpu : profile.cpus) {
         cpus.push_back(cpu_object(cpu));
@@ -119,6 +119,12 @@ std::string report_json(const Profile& profile, const ReportOptions& options) {
                             {"package_version", json_text(row.package_version)},
                             {"samples", row.samples}});
     }
+    for (const auto& row : profile.throttled_units) {
+        throttled.push_back({{"unit", json_text(row.unit)},
+                             {"periods", row.periods},
+                             {"throttled_periods", row.throttled_periods},
+                             {"throttled", in_seconds(row.throttled.count())}});
+    }
     for (const auto& row : profile.degraded) {
         degraded.push_back(
             {{"reason", json_text(row.reason)}, {"detail", json_text(row.detail)}, {"remedy", json_text(row.remedy)}});
@@ -130,6 +136,7 @@ std::string report_json(const Profile& profile, const ReportOptions& options) {
     report["cycles_ledger"] = std::move(cycles);
     report["broken_stacks"] = std::move(broken);
     report["programs"] = std::move(programs);
+    report["throttled_units"] = std::move(throttled);
     report["degraded"] = std::move(degraded);
     report["observations"] = observations_json(observe(profile));
     report["warnings"] = texts(profile.warnings);

@@ -263,6 +263,7 @@ void SliceBuilder::State::cut(const collector::Cut& cut) {
     if (cut.lost_side_band != 0 && !maps_suspect) suspect_maps();  // the ring has not said so itself yet
     Slice& slice = open.slice();
     accounts.close(cut, slice);
+    slice.waits = cut.waits;
     slice.start = start.value_or(cut.time);
     slice.end = cut.time;
     slice.wall_end = cut.wall;

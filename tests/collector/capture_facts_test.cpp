@@ -39,6 +39,8 @@ CaptureFacts sample_facts() {
         // A CPU goes and comes back; counters may even run backwards (steal did on some hypervisors).
         cut.cpu_times = {{.cpu = CpuId{0}, .user = 100 + i, .steal = 9 - i}};
         if (i != 2) cut.cpu_times.push_back({.cpu = CpuId{3}, .idle = 200 * i});
+        cut.waits.run_delays = {{CpuId{0}, Nanoseconds(17 * static_cast<std::int64_t>(i))}, {CpuId{3}, {}}};
+        if (i == 2) cut.waits.throttled = {{"/system.slice/a.service", 50, 7, Nanoseconds(123456789)}};
         cut.lost_side_band = i;
         cut.last = i == 3;
         facts.cuts.push_back(cut);
@@ -71,6 +73,7 @@ TEST(CaptureFacts, ComeBackAsTheyWere) {
         EXPECT_EQ(got.time, expected.time);
         EXPECT_EQ(got.wall, expected.wall);
         EXPECT_EQ(got.last, expected.last);
+        EXPECT_EQ(got.waits, expected.waits);
         ASSERT_EQ(got.cpu_times.size(), expected.cpu_times.size());
         for (std::size_t row = 0; row < got.cpu_times.size(); ++row) {
             EXPECT_EQ(got.cpu_times[row].cpu, expected.cpu_times[row].cpu);

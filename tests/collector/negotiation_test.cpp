@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <vector>
@@ -157,6 +158,39 @@ TEST_F(NegotiationTest, PmusThatCountGuestsToo) {
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(names(*result), (Names{"cycles", "cpu-clock"}));
     EXPECT_EQ(reasons(*result), Names{"guests_included"});
+}
+
+TEST_F(NegotiationTest, PrecisionComesDownToWhatThePmuHas) {
+    const auto with_most = [this](unsigned most, const char* name, int error = EOPNOTSUPP) {
+        kernel.on_open = [most, error](const EventAttr& attr, CpuId, Tid) {
+            return attr.precise_ip() > most ? error : 0;
+        };
+        options.events = {parse_event(name).value(), {"cpu-clock", kTypeSoftware, kSwCpuClock}};
+        auto result = negotiate_now();
+        EXPECT_TRUE(result) << result.error().message;
+        return *std::move(result);
+    };
+    for (const unsigned most : {0U, 1U, 2U, 3U}) {
+        const auto best = with_most(most, "cycles:P");
+        EXPECT_EQ(best.plan.events[0].precise, most);
+        EXPECT_EQ(best.plan.features, FeatureSet::all()) << "no feature pays for it";
+        EXPECT_EQ(reasons(best), most == 0 ? Names{"not_precise"} : Names{});
+        const auto two = with_most(most, "cycles:pp", EINVAL);
+        EXPECT_EQ(two.plan.events[0].precise, std::min(most, 2U));
+        EXPECT_EQ(reasons(two), most < 2 ? Names{"not_precise"} : Names{});
+    }
+    const auto said = with_most(1, "cycles:ppp").degraded.at(0).detail;
+    EXPECT_TRUE(said.contains("cycles:ppp")) << said;
+    EXPECT_TRUE(said.contains("precise_ip 1 instead of 3")) << said;
+}
+
+TEST_F(NegotiationTest, AnOldKernelsRefusalIsNoMatterOfPrecision) {
+    kernel.on_open = [](const EventAttr& attr, CpuId, Tid) { return (attr.read_format & kReadLost) != 0 ? EINVAL : 0; };
+    options.events = {parse_event("cycles:ppp").value()};
+    const auto result = negotiate_now();
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->plan.events[0].precise, 3);
+    EXPECT_EQ(reasons(*result), Names{"no_lost_counts"});
 }
 
 TEST_F(NegotiationTest, KernelSamplesAreGivenUpForOurOwnTasksOnly) {

@@ -36,12 +36,32 @@ TEST(RecordingOptions, KnownEvents) {
 }
 
 TEST(RecordingOptions, UnknownEventsAreNamedInTheError) {
-    for (const char* name : {"", "cyclez", "r", "rxyz", "r1ffffffffffffffff", "dummy", "cycles:u", "a\nb"}) {
+    for (const char* name : {"", "cyclez", "r", "rxyz", "r1ffffffffffffffff", "dummy", "cycles:u", "cycles:",
+                             "cycles:pppp", "cycles:pP", "cpu-clock:p", "page-faults:P", "r:p", ":p", "a\nb"}) {
         const auto event = parse_event(name);
         ASSERT_FALSE(event) << name;
         EXPECT_EQ(event.error().code, ErrorCode::kInvalid);
         EXPECT_EQ(event.error().message.find('\n'), std::string::npos);
     }
+}
+
+TEST(RecordingOptions, PrecisionIsAModifier) {
+    const auto level = [](const char* name) {
+        const auto event = parse_event(name);
+        EXPECT_TRUE(event) << name;
+        return event ? event->precise : 99;
+    };
+    EXPECT_EQ(level("cycles"), 0);
+    EXPECT_EQ(level("cycles:p"), 1);
+    EXPECT_EQ(level("branch-misses:pp"), 2);
+    EXPECT_EQ(level("r01c2:ppp"), 3);
+    const auto best = parse_event("instructions:P");
+    ASSERT_TRUE(best);
+    EXPECT_EQ(best->name, "instructions:P");
+    EXPECT_EQ(best->config, 1U);
+    EXPECT_EQ(best->precise, 3);
+    EXPECT_TRUE(best->as_precise_as_possible);
+    EXPECT_FALSE(parse_event("cycles:ppp")->as_precise_as_possible);
 }
 
 TEST(RecordingOptions, AStackDumpIsAMultipleOfEightBelowTheSizeOfARecord) {

@@ -128,6 +128,7 @@ TEST_F(RecordingSessionTest, ASliceFromItsBaselineToItsCut) {
     EXPECT_EQ(heard.take(), (Words{"F7", "C7:old", "init", "R1000", "R1001", "S@200", "S@300"}));
     ring->write_sample(at(999ms));
     ring->write_sample(at(1001ms));
+    kernel.waited = {{{CpuId{0}, 17ms}}, {{"/a.service", 10, 3, 200ms}}};
     pump_at(1000ms);
     EXPECT_EQ(heard.take(), Words{}) << "the slice waits for what is still being written";
     EXPECT_EQ(*session->next_pump(), at(1021ms));
@@ -138,6 +139,7 @@ TEST_F(RecordingSessionTest, ASliceFromItsBaselineToItsCut) {
     EXPECT_EQ(heard.cuts[0].wall.time_since_epoch() % 1s, 0ns);
     ASSERT_EQ(heard.cuts[0].cpu_times.size(), 1U);
     EXPECT_EQ(heard.cuts[0].cpu_times[0].idle, to_ns(at(1000ms))) << "read with the counters";
+    EXPECT_EQ(heard.cuts[0].waits, (Waits{{{CpuId{0}, 17ms}}, {{"/a.service", 10, 3, 200ms}}}));
     pump_at(1100ms);
     EXPECT_EQ(heard.take(), Words{"S@1001"});
     EXPECT_EQ(heard.late, 0);

@@ -17,6 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class Nobody final : public RecordSink {
 public:
@@ -85,6 +86,17 @@ TEST_F(SilentEvents, ACounterThatAnotherHoldsWasNeverGiven) {
     kernel.ring(0, false)->never_runs = true;
     run_until(4500ms);
     EXPECT_THAT(said(), HasSubstr("cycles was never given a counter on CPUs 0 (1 of 2)"));
+}
+
+// Each core type's event is judged on its own CPUs, and its number of them is said.
+TEST_F(SilentEvents, AHybridsEventIsSilentOnItsOwnCpus) {
+    kernel.online = {CpuId{0}, CpuId{1}, CpuId{2}};
+    kernel.pmus = {{"cpu_core", 4, {CpuId{0}}}, {"cpu_atom", 10, {CpuId{1}, CpuId{2}}}};
+    open();
+    kernel.ring(2, false)->silent = {0};
+    run_until(4500ms);
+    EXPECT_THAT(said(), HasSubstr("cpu_atom/cycles/ is enabled and counts nothing on CPUs 2 (1 of 2)"));
+    EXPECT_THAT(said(), Not(HasSubstr("cpu_core")));
 }
 
 TEST_F(SilentEvents, AnotherGenerationHasItsOwnTimeToShow) {

@@ -48,12 +48,8 @@ struct LiveSliceTest : testing::Test {
         slice.cpus = {cpu_slice(0, 200, 40, 7), cpu_slice(2, 0, 0, 0)};
     }
     boost::json::object made() {
-        return boost::json::parse(live_slice_json({.number = 7,
-                                                   .slice = slice,
-                                                   .hotspots = {rows},
-                                                   .events = events,
-                                                   .throttled = throttled,
-                                                   .cost = cost}))
+        return boost::json::parse(
+                   live_slice_json({.number = 7, .slice = slice, .hotspots = {rows}, .events = events, .cost = cost}))
             .as_object();
     }
     void add(std::string_view function, std::string_view unit, std::uint64_t ticks, std::uint32_t event = 1) {
@@ -67,7 +63,6 @@ struct LiveSliceTest : testing::Test {
     analyzer::Slice slice;
     std::vector<analyzer::SliceHotspots::Row> rows;
     std::vector<collector::EventInfo> events;
-    std::vector<ThrottledUnit> throttled;
     std::optional<LiveSlice::Cost> cost;
 };
 
@@ -134,7 +129,7 @@ TEST_F(LiveSliceTest, WhatHasNoRowIsSummed) {
 }
 
 TEST_F(LiveSliceTest, AThrottledUnitIsThereWithoutASample) {
-    throttled.push_back({.unit = "slow.service", .throttled_periods = 4, .throttled = seconds(2)});
+    slice.waits.throttled = {{"/system.slice/slow.service", 9, 4, seconds(2)}};
     const auto& unit = made().at("units").at(0).as_object();
     EXPECT_EQ(unit.at("unit").as_string(), "slow.service");
     EXPECT_DOUBLE_EQ(unit.at("throttled_seconds").to_number<double>(), 2);

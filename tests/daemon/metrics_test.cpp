@@ -94,7 +94,7 @@ protected:
         slice.end += seconds(5);
         slice.wall_end += seconds(5);
         slice.cpus = std::move(cpus);
-        metrics->add_slice(slice, hotspots, events, MonotonicTime::min(), stopped_units);
+        metrics->add_slice(slice, hotspots, events, MonotonicTime::min());
     }
     Exposition exposition() {
         auto parsed = test::parse_exposition(metrics->exposition());
@@ -109,7 +109,6 @@ protected:
     }
 
     analyzer::Slice slice;
-    std::vector<ThrottledUnit> stopped_units;
     std::vector<EventInfo> events = usual_events();
     std::unique_ptr<Metrics> metrics = std::make_unique<Metrics>(MetricsOptions{.version = "1.2.3", .revision = "abc"});
 };
@@ -148,7 +147,8 @@ TEST_F(MetricsTest, BusyByProcStatOutsideOurIntervalIsADisagreement) {
 }
 
 TEST_F(MetricsTest, ThrottledUnitsAreCountedUnderTheirNames) {
-    stopped_units = {{"db.service", 10, seconds(2)}, {"user@1000.service", 5, seconds(1)}};
+    slice.waits.throttled = {{"/system.slice/db.service", 20, 10, seconds(2)},
+                             {"/user.slice/user-1000.slice/user@1000.service", 9, 5, seconds(1)}};
     for (int i = 0; i < 10; ++i) add({cpu_slice(0, 100)});
     const Exposition now = exposition();
     EXPECT_DOUBLE_EQ(now.sum("perfvigil_unit_throttled_seconds_total"), 30);
@@ -203,6 +203,7 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
     for (std::size_t result = 0; result < kCaptureResultNames.size(); ++result) on_demand[0][result] = 127 + result;
     delays = {{CpuId{0}, milliseconds(123)}, {CpuId{1}, milliseconds(4)}};
     metrics->set(numbers);
+    slice.waits.run_delays = {{CpuId{0}, milliseconds(123)}};
     add({cpu_slice(0, 100)});
 
     const Exposition now = exposition();
@@ -547,7 +548,6 @@ TEST_F(MetricsTest, TheManualKnowsEverySeries) {
     numbers.degraded = {{"no_pmu", "", ""}};
     numbers.session.emplace();
     numbers.budgets = {{"cpu", 1, 1}};
-    numbers.run_delays = {{CpuId{0}, seconds(1)}};
     metrics->set(numbers);
     metrics->set_programs({analyzer::ProfileProgram{
         .unit = "web.service", .container = {}, .slice = {}, .cgroup = {}, .path = "/web", .build_id = "aa"}});
@@ -555,7 +555,7 @@ TEST_F(MetricsTest, TheManualKnowsEverySeries) {
     cpu.cycles_recorded = true;
     cpu.cycles_counted = 1'000'000'000;
     cpu.times.user = static_cast<std::uint64_t>(cpu.enabled.count());
-    stopped_units = {{"a.service", 3, milliseconds(40)}};
+    slice.waits = {{{CpuId{0}, seconds(1)}}, {{"/system.slice/a.service", 9, 3, milliseconds(40)}}};
     auto unknown = row("[unknown]", "/bin/a", "", 1);
     unknown.reason = UnknownReason::kNoFile;
     const auto dso = make_dso(1, collector::DsoKind::kFile, "/bin/app");

@@ -133,8 +133,12 @@ TEST_F(DaemonControl, TheBudgetIsKeptAndGivenBack) {
     const double spent = overhead();
     const auto calm = steady_clock::now();
     loads.clear();
-    // Seldom asked: answers cost the budget too.
-    while (hertz() < 2 * held && steady_clock::now() < calm + 1000s) std::this_thread::sleep_for(10s);
+    // Seldom asked: answers cost the budget too. Five minutes at least: the budget is kept over so long, not over one.
+    const auto waiting = [&] {
+        const auto now = steady_clock::now();
+        return now < calm + 300s || (hertz() < 2 * held && now < calm + 1000s);
+    };
+    while (waiting()) std::this_thread::sleep_for(10s);
     EXPECT_GE(hertz(), 2 * held) << daemon.log();
     const std::chrono::duration<double> since = steady_clock::now() - calm;
     fmt::print("{} Hz given back after {:.0f} s\n{}", hertz(), since.count(), changes());

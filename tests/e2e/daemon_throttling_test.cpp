@@ -12,6 +12,8 @@
 #include "tests/support/client.hpp"
 #include "tests/support/daemon_process.hpp"
 #include "tests/support/exposition.hpp"
+#include "tests/support/paths.hpp"
+#include "tests/support/report_view.hpp"
 
 namespace perfvigil {
 namespace {
@@ -79,6 +81,16 @@ TEST(DaemonThrottling, AUnitStoppedByItsOwnLimitIsNamedWithItsTime) {
     ASSERT_TRUE(metrics) << metrics.error().message;
     EXPECT_NEAR(metrics->sum("perfvigil_unit_throttled_seconds_total"), truth, 0.02 * truth + 0.1);
     EXPECT_GT(metrics->value("perfvigil_unit_throttled_seconds_total", {{"unit", "limited.service"}}).value_or(0), 0);
+    // The same in a capture's file, and in the report of it anywhere.
+    Client more("spin", {"60", "0"});
+    ASSERT_TRUE(unit.add(more.pid()));
+    const auto file = folder / "throttled.data";
+    (void)test::output_of(test::kPerfvigil, {"record", "-a", "-d", "3s", "-o", file});
+    (void)more.stop();
+    const auto report = test::output_of(test::kPerfvigil, {"report", file});
+    EXPECT_TRUE(report.contains("limited.service was stopped by its own CPU limit")) << report;
+    EXPECT_TRUE(report.contains("Runnable tasks waited")) << report;
+
     bool noted = false;
     for (const auto& id : daemon.stored_windows()) {
         noted =

@@ -69,6 +69,10 @@ Parts recorded(std::uint64_t seed) {
     ProfileBuilder of_whole(stream.events().events(), symbolizer);
     Parts result;
     for (std::size_t i = 0; i < slices.slices.size(); ++i) {
+        const auto number = static_cast<std::int64_t>(seed * 31 + i);
+        slices.slices[i]->waits = {{{CpuId{1}, Nanoseconds(number)}},
+                                   {{"/system.slice/a.service", 50, i, Nanoseconds(number % 7)},
+                                    {"/b" + std::to_string(i % 2), i, 1, Nanoseconds(number % 5)}}};
         of_part.add(*slices.slices[i]);
         of_whole.add(*slices.slices[i]);
         const bool ends = i % (1 + seed % 3) == 0 || i + 1 == slices.slices.size();
@@ -96,6 +100,7 @@ TEST(ProfileMerge, PartsAreTheWhole) {
         EXPECT_EQ(merged->duration, whole.duration);
         EXPECT_EQ(merged->events, whole.events);
         EXPECT_EQ(merged->host, whole.host);
+        EXPECT_EQ(merged->throttled_units, whole.throttled_units);
         EXPECT_EQ(rows_of(*merged), rows_of(whole));
         EXPECT_EQ(tops_of(*merged), tops_of(whole));
         ASSERT_EQ(merged->cpus.size(), whole.cpus.size());
@@ -107,6 +112,7 @@ TEST(ProfileMerge, PartsAreTheWhole) {
             EXPECT_EQ(sum, whole.cpus[i].sum);
             EXPECT_NEAR(merged->cpus[i].busy.ratio, whole.cpus[i].busy.ratio, 1e-9);
             EXPECT_EQ(merged->cpus[i].ledger, ledgers[i]);
+            EXPECT_EQ(merged->cpus[i].run_delay_ns, whole.cpus[i].run_delay_ns);
             EXPECT_EQ(merged->cpus[i].ledger.total, whole.cpus[i].ledger.total);
         }
         ASSERT_EQ(merged->moments.size(), whole.moments.size());

@@ -62,6 +62,7 @@ public:
     std::vector<collector::CorePmu> pmus;  // of several core types
     bool file_limit_rises = false;
     int enable_error = 0;
+    collector::Waits waited;                      // since the last question
     std::vector<collector::KernelModule> loaded;  // since the last question
 
     // --- what happened
@@ -80,6 +81,7 @@ public:
     Result<std::vector<CpuId>> online_cpus() override { return online; }
     std::vector<collector::CorePmu> core_pmus() override { return pmus; }
     std::vector<collector::CpuTimes> cpu_times() override;
+    collector::Waits waits(MonotonicTime) override { return std::exchange(waited, {}); }
     collector::HostFacts host_facts(const Clock&) override { return {}; }
     std::vector<collector::KernelModule> new_modules() override { return std::exchange(loaded, {}); }
     std::size_t page_size() override { return 4096; }

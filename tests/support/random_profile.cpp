@@ -126,6 +126,10 @@ Profile random_profile(std::mt19937_64& source) {
                                         .package_version = r.text(),
                                         .samples = r.number()};
     });
+    p.throttled_units = r.list(3, [&] {
+        return analyzer::ProfileThrottledUnit{
+            .unit = r.text(), .periods = r.number(), .throttled_periods = r.number(), .throttled = r.time()};
+    });
     p.dsos = r.list(4, [&] { return analyzer::ProfileDso{r.text(), r.text()}; });
     const auto index_in = [&](const auto& table) { return static_cast<std::uint32_t>(r.below(table.size())); };
     if (!p.functions.empty()) {

@@ -67,6 +67,36 @@ TEST(TasksWaited, NotOnAnIdleHostNorWhereNothingIsKnown) {
     EXPECT_FALSE(p.fires("tasks_waited"));
 }
 
+TEST(UnitThrottled, WhereALimitStoppedItInATwentiethOfItsPeriods) {
+    ObservedProfile p;
+    p.profile.throttled_units = {{"db.service", 100, 5, std::chrono::seconds(2)},
+                                 {"web.service", 1000, 49, std::chrono::seconds(1)},
+                                 {"short.service", 9, 9, std::chrono::milliseconds(800)}};
+    const auto found = p.find("unit_throttled");
+    EXPECT_EQ(found.severity, Severity::kNotice);
+    EXPECT_THAT(found.evidence,
+                HasSubstr("db.service was stopped by its own CPU limit in 5 of the 100 periods in which "
+                          "it ran, for 2.000 s"));
+    EXPECT_THAT(found.evidence, Not(HasSubstr("web.service"))) << "under a twentieth";
+    EXPECT_THAT(found.evidence, Not(HasSubstr("short.service"))) << "not a second";
+    EXPECT_DOUBLE_EQ(figure(found, "throttled_seconds"), 2);
+    p.profile.throttled_units[0].throttled_periods = 25;
+    EXPECT_EQ(p.find("unit_throttled").severity, Severity::kWarning);
+}
+
+TEST(UnitThrottled, NamesTheLongestAndCountsTheOthers) {
+    ObservedProfile p;
+    for (int i = 0; i < 7; ++i) {
+        p.profile.throttled_units.push_back({"u" + std::to_string(i), 10, 1, std::chrono::seconds(9 - i)});
+    }
+    const auto found = p.find("unit_throttled");
+    EXPECT_THAT(found.evidence, HasSubstr("u4 was stopped"));
+    EXPECT_THAT(found.evidence, Not(HasSubstr("u5 was")));
+    EXPECT_THAT(found.evidence, HasSubstr("2 further units"));
+    p.profile.throttled_units.clear();
+    EXPECT_FALSE(p.fires("unit_throttled"));
+}
+
 TEST(BusyDisagrees, WhereProcStatLiesOutsideTheInterval) {
     ObservedProfile p;
     auto& cpu = p.cpu(500);

@@ -114,6 +114,28 @@ TEST_F(ProfileBuilderTest, FunctionsMergeByNameDsoAndReason) {
     EXPECT_EQ(profile.events[1].name, "cpu-clock");
 }
 
+TEST_F(ProfileBuilderTest, WhatWaitedIsSummedByCpuAndUnit) {
+    slice.cpus.resize(2);
+    slice.cpus[1].cpu = CpuId{1};
+    slice.waits.run_delays = {{CpuId{0}, Nanoseconds(1000)}, {CpuId{1}, Nanoseconds(40)}, {CpuId{7}, Nanoseconds(5)}};
+    slice.waits.throttled = {{"/a.slice/db.service", 50, 30, seconds(2)}, {"/lonely", 9, 0, {}}};
+    ProfileBuilder builder(events, symbolizer);
+    (void)builder.add(slice);
+    slice.waits.run_delays.resize(1);
+    slice.waits.throttled = {{"/a.slice/db.service", 50, 50, seconds(3)}, {"/a.slice/web.service", 1, 1, seconds(9)}};
+    (void)builder.add(slice);
+    const Profile profile = builder.build(host, "id");
+    ASSERT_EQ(profile.cpus.size(), 2U) << "CPU 7 was not recorded";
+    EXPECT_EQ(profile.cpus[0].run_delay_ns, 2000U);
+    EXPECT_EQ(profile.cpus[1].run_delay_ns, 40U);
+    EXPECT_EQ(profile.moments[0].cpus[0].run_delay_ns, 1000U);
+    EXPECT_EQ(profile.moments[1].cpus[1].run_delay_ns, 0U);
+    EXPECT_EQ(profile.throttled_units,
+              (std::vector<ProfileThrottledUnit>{
+                  {"web.service", 1, 1, seconds(9)}, {"db.service", 100, 80, seconds(5)}, {"/lonely", 9, 0, {}}}));
+    EXPECT_TRUE(builder.build(host, "next").throttled_units.empty());
+}
+
 TEST_F(ProfileBuilderTest, ClonesAreTheFunctionTheyWereMadeOf) {
     ProfileTables tables;
     const auto whole = tables.function("f", "/bin/a", false, UnknownReason::kNone);
