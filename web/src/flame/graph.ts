@@ -34,6 +34,8 @@ export class FlameGraph {
     private readonly observer: ResizeObserver;
     private asked = 0;
     private letter = 6.6;
+    private depths = 1; // that are drawn
+    private placed = false; // scrolled to the root
 
     constructor(private readonly options: GraphOptions) {
         this.canvas = h('canvas', {
@@ -70,6 +72,7 @@ export class FlameGraph {
         this.colours = tree.name.map((_, node) => this.options.colour(node));
         this.zoomed = 0;
         this.pointed = null;
+        this.placed = false;
         this.paint();
     }
 
@@ -80,6 +83,7 @@ export class FlameGraph {
     }
 
     setIcicle(icicle: boolean): void {
+        this.placed = this.placed && this.icicle === icicle;
         this.icicle = icicle;
         this.draw();
     }
@@ -91,6 +95,7 @@ export class FlameGraph {
     }
 
     zoom(node: number): void {
+        this.placed = this.placed && this.zoomed === node;
         this.zoomed = node;
         this.draw();
     }
@@ -103,7 +108,29 @@ export class FlameGraph {
     }
 
     private get height(): number {
-        return (this.layout?.rows.length ?? 1) * kRow;
+        return this.depths * kRow;
+    }
+
+    // Rows in which something is wide enough to be seen: a single sample's chain of a hundred frames is not worth the
+    // room.
+    private visibleDepths(width: number): number {
+        const { layout } = this;
+        if (layout === null) return 1;
+        const view = this.view();
+        const least = (kNarrow * (view.to - view.from)) / width;
+        let deepest = view.depth;
+        for (let depth = view.depth; depth < layout.rows.length; ++depth) {
+            const row = layout.rows[depth] ?? new Uint32Array();
+            let seen = false;
+            for (let i = firstAfter(layout, row, view.from); !seen && i < row.length; ++i) {
+                const node = row[i] ?? 0;
+                if ((layout.left[node] ?? 0) >= view.to) break;
+                seen = (layout.weight[node] ?? 0) >= least;
+            }
+            if (!seen) break;
+            deepest = depth;
+        }
+        return deepest + 1;
     }
 
     private top(depth: number): number {
@@ -122,6 +149,7 @@ export class FlameGraph {
         const context = canvas.getContext('2d');
         if (layout === null || width === 0 || context === null) return;
         const scale = devicePixelRatio || 1;
+        this.depths = this.visibleDepths(width);
         const { height } = this;
         canvas.width = Math.round(width * scale);
         canvas.height = Math.round(height * scale);
@@ -133,8 +161,11 @@ export class FlameGraph {
         context.textBaseline = 'middle';
         this.letter = context.measureText('0').width || this.letter;
         const view = this.view();
-        for (let depth = 0; depth < layout.rows.length; ++depth) this.paintRow(context, depth, view, width);
+        for (let depth = 0; depth < this.depths; ++depth) this.paintRow(context, depth, view, width);
         this.paintPointed(context, view, width);
+        if (this.placed) return;
+        this.placed = true;
+        this.element.scrollTop = this.icicle ? 0 : height;
     }
 
     private paintRow(

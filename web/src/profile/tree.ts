@@ -195,12 +195,18 @@ export interface FunctionRow {
 
 export function functionRows(tree: Tree): FunctionRow[] {
     const rows = new Map<number, FunctionRow>();
+    const ownSamples = Float64Array.from(tree.samples);
+    for (let node = 1; node < tree.name.length; ++node) {
+        const parent = tree.parent[node] ?? 0;
+        ownSamples[parent] = (ownSamples[parent] ?? 0) - (tree.samples[node] ?? 0);
+    }
     for (let node = 1; node < tree.name.length; ++node) {
         const name = tree.name[node] ?? 0;
         const kind = tree.names[name]?.kind;
         if (kind === 'thread' || kind === 'broken') continue;
         const row = rows.get(name) ?? { name, self: 0, total: 0, selfSamples: 0 };
         row.self += tree.self[node] ?? 0;
+        row.selfSamples += ownSamples[node] ?? 0;
         let above = tree.parent[node] ?? -1;
         while (above > 0 && tree.name[above] !== name) above = tree.parent[above] ?? -1;
         if (above <= 0) row.total += tree.total[node] ?? 0;
