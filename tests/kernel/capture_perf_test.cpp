@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Captures of ours in the hands of the installed perf: it must read them without a word on standard error and find what
 // was written.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -15,6 +17,7 @@
 #include "collector/capture_writer.hpp"
 #include "tests/support/capture_file_sink.hpp"
 #include "tests/support/capture_stream.hpp"
+#include "tests/support/synthetic_capture.hpp"
 #include "tests/support/temp_folder.hpp"
 
 namespace perfvigil::collector {
@@ -172,6 +175,39 @@ TEST_P(CaptureForPerf, RecordCountsAgreeWithOurOwnReader) {
         if (name == "COMPRESSED") continue;  // perf counts what is inside
         EXPECT_TRUE(contains(dump.out, fmt::format("{} events: {:>10}", name, count))) << name << " " << count << "\n"
                                                                                        << dump.out;
+    }
+}
+
+// A machine of two core types has an event of each, on its own CPUs.
+TEST_P(CaptureForPerf, EventsOfTwoCoreTypes) {
+    SyntheticOptions options{.cpus = {{.busy = 0.9}, {.busy = 0.5, .pmu = 1}}, .slices = 2};
+    options.core_pmus = {{"cpu_core", 4}, {"cpu_atom", 10}};
+    SyntheticStream stream(options);
+    auto host = stream.host();
+    host.hostname = "hybrid";
+    const auto bytes = written_capture(stream, host);
+    ASSERT_TRUE(bytes) << bytes.error().message;
+    const auto fd = open_file(path(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ASSERT_TRUE(fd);
+    ASSERT_TRUE(write_all(fd->get(), *bytes));
+
+    const auto names = perf("evlist -i " + path());
+    EXPECT_EQ(names.err, "");
+    EXPECT_EQ(names.out, "cpu_core/cycles/\ncpu_atom/cycles/\ncpu-clock\ndummy:HG\n");
+    auto reader = CaptureReader::open(path());
+    ASSERT_TRUE(reader);
+    KeepingSink kept((*reader)->events());
+    ASSERT_TRUE((*reader)->finish(kept).has_value());
+    const auto script = perf("script -F event,cpu -i " + path());
+    EXPECT_EQ(script.err, "");
+    EXPECT_GT(lines_with(script.out, "cpu_core/cycles/"), 0U);
+    EXPECT_GT(lines_with(script.out, "[001]"), lines_with(script.out, "cpu_core/cycles/"));
+    EXPECT_EQ(static_cast<std::uint64_t>(std::ranges::count(script.out, '\n')),
+              (*reader)->counts().by_type.at(kRecordSample))
+        << "every sample";
+    for (const std::string_view line : split(script.out, '\n')) {
+        EXPECT_FALSE(line.contains("[000]") && line.contains("cpu_atom")) << line;
+        EXPECT_FALSE(line.contains("[001]") && line.contains("cpu_core")) << line;
     }
 }
 
