@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "base/time_text.hpp"
 #include "config/values.hpp"
+#include "daemon/api_analyses.hpp"
 #include "daemon/api_captures.hpp"
 #include "daemon/api_live.hpp"
 #include "daemon/api_page.hpp"
@@ -188,6 +189,12 @@ Response route(const Request& request, const Rules& rules, Source& source) {
     if (path == protocol::kCaptures) return captures(request, parameters, source);
     if (path == protocol::kWeb) return invite(request, parameters, rules, source);
     if (path == protocol::kStatus) return {.content_type = protocol::kJsonType, .body = source.status_json()};
+    if (path == protocol::kExport) return export_profile(request, parameters, source);
+    if (path == protocol::kDiff) return diff(request, parameters, source);
+    for (const auto what : {protocol::kProfile, protocol::kHeat}) {
+        if (path == std::string(protocol::kRaw) + "/" + std::string(what))
+            return raw(request, what, parameters, source);
+    }
     if (path == protocol::kLive) return live(request, parameters, source);
     if (path == protocol::kWindows) return windows(request, parameters, *source.catalog());
     const std::string below = std::string(protocol::kWindows) + "/";

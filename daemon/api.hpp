@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,10 @@
 #include "daemon/peer.hpp"
 #include "daemon/web_sessions.hpp"
 #include "daemon/window_info.hpp"
+
+namespace perfvigil::daemon {
+class AnalysisDesk;
+}
 
 namespace perfvigil::daemon::api {
 
@@ -40,12 +45,15 @@ struct Request {
     std::optional<Peer> peer{};  // of a Unix socket
 };
 
+class Later;  // later.hpp
+
 struct Response {
     unsigned status = 200;
     std::string_view content_type{};
     std::string body{};
     std::shared_ptr<const std::string> shared_body{};  // instead of body, where many may get the same
     std::shared_ptr<BodyStream> stream{};              // instead of both: what comes over time
+    std::shared_ptr<Later> later{};                    // instead of all: the answer that another thread works out
     std::vector<std::pair<std::string_view, std::string>> headers{};
 
     [[nodiscard]] std::string_view content() const { return shared_body ? std::string_view(*shared_body) : body; }
@@ -75,6 +83,10 @@ public:
     [[nodiscard]] virtual WebSessions& web_sessions() = 0;
     [[nodiscard]] virtual std::shared_ptr<const Catalog> catalog() = 0;
     [[nodiscard]] virtual Result<std::vector<std::byte>> encoded_profile(const Window& window) = 0;
+    // The same for any thread; outlives this.
+    [[nodiscard]] virtual std::function<Result<std::vector<std::byte>>(const Window&)> profile_reader() = 0;
+    [[nodiscard]] virtual AnalysisDesk& analyses() = 0;
+    [[nodiscard]] virtual std::string captures_directory() = 0;  // of raw captures; where none are made it holds none
     [[nodiscard]] virtual Captures* captures() { return nullptr; }  // nullptr: nothing can be recorded
 };
 

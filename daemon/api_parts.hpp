@@ -27,6 +27,7 @@ using Parameters = std::vector<std::pair<std::string_view, std::string>>;
 // For people.
 [[nodiscard]] Response text(unsigned status, std::string_view body);
 // Answers of /v1 are read by programs, the others by people.
+[[nodiscard]] Response refuse_inner(unsigned status, const std::string& why);
 [[nodiscard]] Response refuse(const Request& request, unsigned status, const std::string& why);
 
 }  // namespace perfvigil::daemon::api

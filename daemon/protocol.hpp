@@ -25,6 +25,11 @@ inline constexpr std::string_view kLatest = "latest";
 inline constexpr std::string_view kReport = "report";
 inline constexpr std::string_view kProfile = "profile";
 
+inline constexpr std::string_view kExport = "/v1/export";
+inline constexpr std::string_view kDiff = "/v1/diff";
+inline constexpr std::string_view kRaw = "/v1/raw";  // /v1/raw/profile, /v1/raw/heat
+inline constexpr std::string_view kHeat = "heat";
+
 // GET: those that run and wait. POST: one more, described by parameter::*; the answer ends with the capture.
 inline constexpr std::string_view kCaptures = "/v1/captures";
 

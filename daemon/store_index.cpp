@@ -142,9 +142,10 @@ std::uint64_t StoreIndex::file_bytes(const std::string& path) {
 
 Result<std::vector<WindowInfo>> StoreIndex::all() {
     sqlite3* database = state_->database.get();
-    auto statement = prepare(database,
-                             "SELECT id,start_ns,end_ns,duration_ns,samples,lost,bytes,partial,parts,recorded_ns,busy_ns "
-                             "FROM window ORDER BY end_ns,id");
+    auto statement =
+        prepare(database,
+                "SELECT id,start_ns,end_ns,duration_ns,samples,lost,bytes,partial,parts,recorded_ns,busy_ns "
+                "FROM window ORDER BY end_ns,id");
     if (!statement) return fail(std::move(statement.error()));
     std::vector<WindowInfo> windows;
     sqlite3_stmt* row = statement->get();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/analysis_desk.hpp"
 #include "daemon/api.hpp"
 
 namespace perfvigil::test {
@@ -32,6 +33,12 @@ public:
         return found->second;
     }
 
+    std::function<Result<std::vector<std::byte>>(const daemon::Window&)> profile_reader() override {
+        return [this](const daemon::Window& window) { return encoded_profile(window); };
+    }
+    daemon::AnalysisDesk& analyses() override { return desk; }
+    std::string captures_directory() override { return captures_folder; }
+
     daemon::api::Captures* captures() override { return on_demand; }
 
     // A completed window with these encoded bytes.
@@ -51,6 +58,8 @@ public:
     std::string why_not_ready;
     std::shared_ptr<const daemon::Catalog> windows = std::make_shared<const daemon::Catalog>();
     std::map<std::string, std::vector<std::byte>> profiles;
+    std::string captures_folder = "/nonexistent";
+    daemon::AnalysisDesk desk;  // last: its thread reads the others
 };
 
 }  // namespace perfvigil::test
