@@ -28,6 +28,7 @@ std::vector<Observation> observe(const Profile& profile) {
     judge_events(tally, found);
     judge_cpus(tally, found);
     judge_throttled_units(tally, found);
+    judge_cycles_in_idle(tally, found);
     judge_polling(tally, found);
     judge_chains(tally, found);
     judge_frameless_callers(tally, found);

@@ -3,7 +3,9 @@
 
 #include <cmath>
 
+#include "analyzer/idle_cycles.hpp"
 #include "analyzer/kernel_accounts.hpp"
+#include "analyzer/observations/tax.hpp"
 #include "analyzer/profile/throttled_units.hpp"
 #include "base/text.hpp"
 #include "daemon/hotspot_identity.hpp"
@@ -95,6 +97,7 @@ void Metrics::State::add_events(const analyzer::Slice& slice, const std::vector<
 void Metrics::State::add_cpus(const analyzer::Slice& slice) {
     for (auto& [number, sums] : cpus) sums.in_last_slice = false;
     host = {};
+    idle_hertz = analyzer::idle_cycles_hertz(std::span(slice.cpus));
     for (const analyzer::CpuSlice& cpu : slice.cpus) {
         const analyzer::ClockLedger now = analyzer::clock_ledger(cpu);
         ledger += now;
@@ -113,7 +116,7 @@ void Metrics::State::add_cpus(const analyzer::Slice& slice) {
         sums.unexplained.reach(so_far.unexplained);
         sums.in_last_slice = true;
         sums.busy = analyzer::busy_of(cpu);
-        sums.effective_hertz = analyzer::effective_hertz(cpu);
+        sums.effective_hertz = analyzer::effective_hertz(cpu, idle_hertz);
         sums.disagreement = analyzer::busy_disagreement(cpu);
         analyzer::accumulate(host, cpu);
     }
@@ -230,22 +233,36 @@ void Metrics::add_slice(const analyzer::Slice& slice, const analyzer::SliceHotsp
     state.last_wall_end = slice.wall_end;
 }
 
-void Metrics::set_programs(const std::vector<analyzer::ProfileProgram>& programs) {
-    State& state = *state_;
-    state.unit_builds.clear();
+void Metrics::State::set_programs(const std::vector<analyzer::ProfileProgram>& programs) {
+    unit_builds.clear();
     for (const auto& row : programs) {  // most samples first
-        if (state.unit_builds.size() >= state.options.max_unit_builds) break;
+        if (unit_builds.size() >= options.max_unit_builds) break;
         if (row.unit.empty() || row.build_id.empty()) continue;
-        const std::string& unit = state.unit_names.of(row.unit);
+        const std::string& unit = unit_names.of(row.unit);
         // Instances of one unit share a name; the busiest one's program stands for them.
-        if (std::ranges::find(state.unit_builds, unit, &State::UnitBuild::unit) != state.unit_builds.end()) continue;
-        state.unit_builds.push_back({.unit = unit,
-                                     .program = state.dso_names.of(row.path),
-                                     .build_id = row.build_id,
-                                     .package = bounded_identity(row.package),
-                                     .package_version = bounded_identity(row.package_version)});
+        if (std::ranges::find(unit_builds, unit, &UnitBuild::unit) != unit_builds.end()) continue;
+        unit_builds.push_back({.unit = unit,
+                               .program = dso_names.of(row.path),
+                               .build_id = row.build_id,
+                               .package = bounded_identity(row.package),
+                               .package_version = bounded_identity(row.package_version)});
     }
-    std::ranges::sort(state.unit_builds, {}, &State::UnitBuild::unit);
+    std::ranges::sort(unit_builds, {}, &UnitBuild::unit);
+}
+
+// What is in force begins at 0, so that its first seconds are a rise.
+void Metrics::State::add_taxes(const analyzer::Profile& profile) {
+    for (const auto kind : analyzer::security_taxes_in_force(profile.host)) security_tax.try_emplace(kind, 0);
+    const auto clock =
+        std::ranges::find(profile.events, analyzer::WeightUnit::kNanoseconds, &analyzer::ProfileEvent::unit);
+    if (clock == profile.events.end()) return;
+    const auto number = static_cast<std::uint32_t>(clock - profile.events.begin());
+    for (const auto& share : analyzer::security_tax(profile, number)) security_tax[share.kind] += share.sum.weight;
+}
+
+void Metrics::add_window(const analyzer::Profile& profile) {
+    state_->set_programs(profile.programs);
+    state_->add_taxes(profile);
 }
 
 void Metrics::set(DaemonNumbers numbers) {

@@ -117,8 +117,9 @@ public:
     // Replaces what was set before; counters in it are cumulative and never fall.
     void set(DaemonNumbers numbers);
 
-    // What the units of the last window executed (Profile::programs); replaces what was set before.
-    void set_programs(const std::vector<analyzer::ProfileProgram>& programs);
+    // A closed window: what its units executed takes the place of what was known before, what mitigations and hardening
+    // cost in it is added.
+    void add_window(const analyzer::Profile& profile);
 
     // Prometheus text format 0.0.4, UTF-8 (protocol::kMetricsType).
     [[nodiscard]] std::string exposition() const;

@@ -100,6 +100,8 @@ struct Metrics::State {
     void add_hotspots(const analyzer::SliceHotspots& hotspots, double kept);
     void add_broken_stacks(const analyzer::Slice& slice, double kept);
     void add_waits(const collector::Waits& waits);
+    void set_programs(const std::vector<analyzer::ProfileProgram>& programs);
+    void add_taxes(const analyzer::Profile& profile);
     [[nodiscard]] EventSums& event(std::string_view name);
 
     MetricsOptions options;
@@ -114,6 +116,7 @@ struct Metrics::State {
     std::map<std::uint32_t, CpuSums> cpus;
     std::map<std::uint32_t, Nanoseconds> run_delays;  // so far, by CPU
     analyzer::CpuSlice host;                          // sum of the last slice's CPUs
+    double idle_hertz = 0;                            // analyzer/idle_cycles.hpp, of them
     analyzer::ClockLedger ledger;
     double ticks_due = 0;
     bool units_throttled = false;  // some unit has a limit
@@ -134,6 +137,8 @@ struct Metrics::State {
     std::map<analyzer::UnknownReason, RecentShare> unresolved;
     RecentShare named;                          // whole: every sample of the time event
     std::map<std::string, RecentShare> broken;  // by binary: samples through it, and those whose chain broke there
+
+    std::map<std::string_view, std::uint64_t> security_tax;  // ns by tax_name(), in closed windows
 
     struct UnitBuild {
         std::string unit, program, build_id, package, package_version;

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "analyzer/idle_cycles.hpp"
 #include "base/text.hpp"
 #include "daemon/hotspot_identity.hpp"
 #include "daemon/metrics.hpp"
@@ -180,7 +181,7 @@ struct CpuRow {
 
 std::vector<CpuRow> host_rows(const State& state, const analyzer::Busy& host) {
     std::vector<CpuRow> rows;
-    if (host.known) rows.push_back({"all", &host, analyzer::effective_hertz(state.host)});
+    if (host.known) rows.push_back({"all", &host, analyzer::effective_hertz(state.host, state.idle_hertz)});
     const CpuSums* least = nullptr;
     const CpuSums* most = nullptr;
     double slowest = std::numeric_limits<double>::infinity();
@@ -240,7 +241,9 @@ void write_cpus(Page& page, const State& state) {
     for (const CpuRow& row : rows) page.add(labels("cpu", row.name), row.busy->interval.low);
     page.gauge("cpu_busy_ratio_high", "Upper end of the 95 % interval of cpu_busy_ratio.");
     for (const CpuRow& row : rows) page.add(labels("cpu", row.name), row.busy->interval.high);
-    page.gauge("cpu_effective_hertz", "Cycles per busy second of the last slice; absent while the CPU is nearly idle.");
+    page.gauge("cpu_effective_hertz",
+               "Cycles per busy second of the last slice; absent while the CPU is nearly idle, and where idle counts "
+               "cycles too.");
     for (const CpuRow& row : rows) {
         if (row.effective_hertz > 0) page.add(labels("cpu", row.name), row.effective_hertz);
     }
@@ -297,6 +300,10 @@ void write_hotspots(Page& page, const State& state) {
     write_family(page, state.units, kNsPerSecond, of_unit);
     page.counter("unit_throttled_seconds_total", "Time that a unit's own CPU limit kept it from running (cpu.stat).");
     if (state.units_throttled) write_family(page, state.throttled_units, kNsPerSecond, of_unit);
+    page.counter("security_tax_cpu_seconds_total",
+                 "CPU time that mitigations and hardening took, by kind, from windows as they close.");
+    for (const auto& [kind, weight] : state.security_tax)
+        page.add(labels("kind", kind), as_double(weight) / kNsPerSecond);
     page.gauge("unit_build_info", "The main program of a systemd unit in the last window: always 1.");
     for (const auto& row : state.unit_builds) {
         page.add({{"unit", row.unit},

@@ -19,6 +19,7 @@ void judge_idle_share(const Tally& tally, Observations& found);
 void judge_events(const Tally& tally, Observations& found);
 void judge_cpus(const Tally& tally, Observations& found);
 void judge_throttled_units(const Tally& tally, Observations& found);
+void judge_cycles_in_idle(const Tally& tally, Observations& found);
 void judge_polling(const Tally& tally, Observations& found);
 // Whether the names and chains hold.
 void judge_chains(const Tally& tally, Observations& found);

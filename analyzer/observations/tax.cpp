@@ -124,6 +124,17 @@ std::optional<Tax> TaxStates::of_stack(std::span<const std::uint32_t> functions,
 
 std::vector<TaxShare> security_tax(const Profile& profile, std::uint32_t event) { return taxes(profile, event, false); }
 
+std::vector<std::string_view> security_taxes_in_force(const ProfileHost& host) {
+    const TaxStates states(host);
+    std::vector<std::string_view> kinds;
+    for (std::size_t i = 0; i < kTaxes; ++i) {
+        const auto tax = static_cast<Tax>(i);
+        const bool shown_by_samples_alone = tax == Tax::kUsercopy || tax == Tax::kStackErase;
+        if (!is_debug(tax) && !shown_by_samples_alone && states.in_force(tax)) kinds.push_back(tax_name(tax));
+    }
+    return kinds;
+}
+
 std::vector<TaxShare> debug_tax(const Profile& profile, std::uint32_t event) { return taxes(profile, event, true); }
 
 }  // namespace perfvigil::analyzer

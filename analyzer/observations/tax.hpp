@@ -92,6 +92,8 @@ struct TaxShare {
     Sum sum;  // weight: nanoseconds of CPU time for clock events
 };
 [[nodiscard]] std::vector<TaxShare> security_tax(const Profile& profile, std::uint32_t event);
+// The kinds whose state the host shows to be in force; hardening only where that can be read.
+[[nodiscard]] std::vector<std::string_view> security_taxes_in_force(const ProfileHost& host);
 [[nodiscard]] std::vector<TaxShare> debug_tax(const Profile& profile, std::uint32_t event);
 
 }  // namespace perfvigil::analyzer

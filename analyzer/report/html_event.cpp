@@ -10,6 +10,7 @@
 #include "analyzer/function_label.hpp"
 #include "analyzer/hot_functions.hpp"
 #include "analyzer/html_table.hpp"
+#include "analyzer/idle_cycles.hpp"
 #include "analyzer/report/html.hpp"
 #include "analyzer/report/text.hpp"
 #include "base/text.hpp"
@@ -162,10 +163,11 @@ std::string cpus_html(const Profile& profile) {
                               "stolen", "unexplained"}) {
         ledger.column(title, kNumber);
     }
+    const double idle_hertz = idle_cycles_hertz(std::span(profile.cpus));
     ClockLedger sum;
     std::size_t clocks = 0;
     for (const auto& cpu : profile.cpus) {
-        if (cpu.busy.known) cpus.row(cpu_cells(cpu));
+        if (cpu.busy.known) cpus.row(cpu_cells(cpu, idle_hertz));
         if (!cpu.sum.clock_recorded) continue;
         sum += cpu.ledger;
         ++clocks;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyzer/hot_functions.hpp"
+#include "analyzer/idle_cycles.hpp"
 #include "analyzer/kernel_accounts.hpp"
 #include "analyzer/report/observations.hpp"
 #include "base/text.hpp"
@@ -16,7 +17,7 @@ namespace json = boost::json;
 
 double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-json::object cpu_object(const ProfileCpu& cpu) {
+json::object cpu_object(const ProfileCpu& cpu, double idle_hertz) {
     const auto& sum = cpu.sum;
     json::object object{{"cpu", sum.cpu.value}};
     if (cpu.busy.known) {
@@ -39,7 +40,7 @@ json::object cpu_object(const ProfileCpu& cpu) {
     }
     if (const auto stat = busy_by_proc_stat(sum)) object["busy_by_proc_stat"] = *stat;
     if (cpu.run_delay_ns > 0) object["run_delay"] = in_seconds(static_cast<std::int64_t>(cpu.run_delay_ns));
-    const double hertz = effective_hertz(sum);
+    const double hertz = effective_hertz(sum, idle_hertz);
     object["effective_hertz"] = hertz > 0 ? json::value(hertz) : json::value(nullptr);
     return object;
 }
@@ -100,8 +101,9 @@ std::string report_json(const Profile& profile, const ReportOptions& options) {
                               {"recorder", json_text(profile.host.recorder)}}}};
     json::array events, cpus, ledger, cycles, broken, programs, throttled, degraded;
     for (std::uint32_t i = 0; i < profile.events.size(); ++i) events.push_back(event_json(profile, options, i));
+    const double idle_hertz = idle_cycles_hertz(std::span(profile.cpus));
     for (const auto& cpu : profile.cpus) {
-        cpus.push_back(cpu_object(cpu));
+        cpus.push_back(cpu_object(cpu, idle_hertz));
         if (cpu.sum.clock_recorded) ledger.push_back(ledger_object(cpu));
         if (cpu.sum.cycles_recorded) cycles.push_back(cycles_object(cpu));
     }

@@ -18,8 +18,8 @@ namespace perfvigil::analyzer {
 void write_cpus(TextPage& page, const Profile& profile, const ReportOptions& options);
 void write_ledger(TextPage& page, const Profile& profile, const ReportOptions& options);
 
-// The numbers of one CPU, as the columns of those tables have them.
-[[nodiscard]] std::vector<std::string> cpu_cells(const ProfileCpu& cpu);
+// The numbers of one CPU, as the columns of those tables have them; `idle_hertz`: idle_cycles_hertz() of all.
+[[nodiscard]] std::vector<std::string> cpu_cells(const ProfileCpu& cpu, double idle_hertz);
 [[nodiscard]] std::vector<std::string> ledger_cells(std::string name, const ClockLedger& ledger);
 
 // What the event is, how much of it a filter left, and its tables.

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "analyzer/idle_cycles.hpp"
 #include "analyzer/kernel_accounts.hpp"
 #include "analyzer/report/text.hpp"
 
@@ -11,6 +12,12 @@ namespace perfvigil::analyzer {
 namespace {
 
 using enum TextTable::Align;
+
+std::string frequency_cell(const CpuSlice& cpu, double idle_hertz) {
+    if (!cpu.cycles_recorded) return "-";
+    const double hertz = effective_hertz(cpu, idle_hertz);
+    return hertz > 0 ? fmt::format("{:.2f} GHz", hertz / 1e9) : "n/a";
+}
 
 std::string ratio_percent(double ratio) { return fmt::format("{:.1f}", 100.0 * ratio); }
 
@@ -30,14 +37,13 @@ void write_waiting(TextPage& page, const Profile& profile) {
 
 }  // namespace
 
-std::vector<std::string> cpu_cells(const ProfileCpu& cpu) {
+std::vector<std::string> cpu_cells(const ProfileCpu& cpu, double idle_hertz) {
     const auto total = static_cast<double>(cpu.ledger.total);
     const auto mode = [&](Mode m) {
         return percent(static_cast<double>(cpu.sum.mode_time[index_of(m)].count()), total);
     };
     const auto unknown = cpu.ledger.lost + cpu.ledger.throttled + std::max<std::int64_t>(cpu.ledger.unexplained, 0);
     const auto idle = cpu.sum.mode_time[index_of(Mode::kIdle)].count() + cpu.ledger.idle_unsampled;
-    const double hertz = effective_hertz(cpu.sum);
     return {std::to_string(cpu.sum.cpu.value),
             ratio_percent(cpu.busy.ratio),
             fmt::format("{:.1f} to {:.1f}", 100 * cpu.busy.interval.low, 100 * cpu.busy.interval.high),
@@ -48,7 +54,7 @@ std::vector<std::string> cpu_cells(const ProfileCpu& cpu) {
             percent(static_cast<double>(unknown), total),
             ratio_percent(cpu.busy.coverage),
             std::to_string(cpu.sum.lost),
-            hertz > 0 ? fmt::format("{:.2f} GHz", hertz / 1e9) : "-"};
+            frequency_cell(cpu.sum, idle_hertz)};
 }
 
 std::vector<std::string> ledger_cells(std::string name, const ClockLedger& l) {
@@ -75,7 +81,8 @@ void write_cpus(TextPage& page, const Profile& profile, const ReportOptions& opt
     table.column("kernel", kRight).column("softirq", kRight, "soft\nirq").column("idle", kRight);
     table.column("unknown", kRight, "un-\nknown").column("coverage", kRight, "cover-\nage").column("lost", kRight);
     table.column("frequency", kRight, "fre-\nquency");
-    for (const auto* cpu : rows) table.row(cpu_cells(*cpu));
+    const double idle_hertz = idle_cycles_hertz(std::span(profile.cpus));
+    for (const auto* cpu : rows) table.row(cpu_cells(*cpu, idle_hertz));
     page.table(table);
     write_waiting(page, profile);
 }

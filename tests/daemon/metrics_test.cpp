@@ -383,6 +383,20 @@ TEST_F(MetricsTest, EffectiveFrequencyOnlyWhereBusy) {
     EXPECT_FALSE(exposition().value("perfvigil_cpu_effective_hertz", {{"cpu", "1"}}));
 }
 
+TEST_F(MetricsTest, EffectiveFrequencyIsAbsentWhereIdleCountsCycles) {
+    const auto counting = [](std::uint32_t number, std::uint64_t busy) {
+        auto cpu = cpu_slice(number, busy);
+        cpu.cycles_recorded = true;
+        cpu.cycles_counted = 5'000'000'000;  // a billion a second, whatever it does
+        return cpu;
+    };
+    add({counting(0, 495), counting(1, 200), counting(2, 2)});
+    const Exposition now = exposition();
+    EXPECT_NEAR(now.value("perfvigil_cpu_effective_hertz", {{"cpu", "0"}}).value(), 1e9, 1e7);
+    EXPECT_FALSE(now.value("perfvigil_cpu_effective_hertz", {{"cpu", "1"}})) << "would be 2.5 GHz";
+    EXPECT_FALSE(now.value("perfvigil_cpu_effective_hertz", {{"cpu", "2"}}));
+}
+
 TEST_F(MetricsTest, LargeHostsShowTheWholeAndTheExtremes) {
     use({.max_cpus = 2});
     add({cpu_slice(0, 99), cpu_slice(1, 198)});
@@ -485,16 +499,45 @@ TEST_F(MetricsTest, UnitsShowTheBuildOfTheirMainProgram) {
                                         .package_version = "1.2",
                                         .samples = samples};
     };
-    metrics->set_programs({row("web.service", "aabb", 9), row("web.service", "ccdd", 8), row("b.service", "", 7),
-                           row("c.service", "ee", 6), row("d.service", "ff", 5)});
+    analyzer::Profile window;
+    window.programs = {row("web.service", "aabb", 9), row("web.service", "ccdd", 8), row("b.service", "", 7),
+                       row("c.service", "ee", 6), row("d.service", "ff", 5)};
+    metrics->add_window(window);
     const Labels web{
         {"unit", "web.service"}, {"program", "web"}, {"build_id", "aabb"}, {"package", "web"}, {"version", "1.2"}};
     const auto page = exposition();
     EXPECT_EQ(page.value("perfvigil_unit_build_info", web), 1);
     EXPECT_EQ(page.sum("perfvigil_unit_build_info"),
               2);  // of each unit one, of those with a build-id, no more than allowed
-    metrics->set_programs({});
+    metrics->add_window({});
     EXPECT_EQ(exposition().sum("perfvigil_unit_build_info"), 0);
+}
+
+TEST_F(MetricsTest, SecurityTaxAddsUpOverWindows) {
+    analyzer::Profile window;
+    window.host.vulnerabilities = {{"spec_rstack_overflow", "Mitigation: Safe RET"}};
+    window.events = {{.name = "cycles", .unit = analyzer::WeightUnit::kCycles},
+                     {.name = "cpu-clock", .unit = analyzer::WeightUnit::kNanoseconds}};
+    metrics->add_window(window);
+    const Labels srso{{"kind", "srso"}};
+    const std::string name = "perfvigil_security_tax_cpu_seconds_total";
+    EXPECT_EQ(exposition().value(name, srso), 0) << "in force, and nothing spent yet";
+    const std::string kernel = "[kernel.kallsyms]";
+    window.functions = {{.name = "srso_return_thunk", .dso = kernel, .kernel = true},
+                        {.name = "__check_object_size", .dso = kernel, .kernel = true},
+                        {.name = "vfs_read", .dso = kernel, .kernel = true}};
+    window.stacks = {{.functions = {0, 2}}, {.functions = {1, 2}}, {.functions = {2}}};
+    window.contexts.resize(1);
+    for (std::uint32_t stack = 0; stack < 3; ++stack) {
+        window.samples.push_back({.event = 0, .stack = stack, .samples = 1, .weight = 7'000'000});
+        window.samples.push_back({.event = 1, .stack = stack, .samples = 3, .weight = (stack + 1) * 1'000'000'000ULL});
+    }
+    metrics->add_window(window);
+    metrics->add_window(window);
+    const auto page = exposition();
+    EXPECT_EQ(page.value(name, srso), 2);
+    EXPECT_EQ(page.value(name, {{"kind", "hardened_usercopy"}}), 4);
+    EXPECT_EQ(page.sum(name), 6) << "what is neither is no tax";
 }
 
 TEST_F(MetricsTest, HostileNamesStayLabels) {
@@ -549,8 +592,11 @@ TEST_F(MetricsTest, TheManualKnowsEverySeries) {
     numbers.session.emplace();
     numbers.budgets = {{"cpu", 1, 1}};
     metrics->set(numbers);
-    metrics->set_programs({analyzer::ProfileProgram{
-        .unit = "web.service", .container = {}, .slice = {}, .cgroup = {}, .path = "/web", .build_id = "aa"}});
+    analyzer::Profile window;
+    window.programs = {analyzer::ProfileProgram{
+        .unit = "web.service", .container = {}, .slice = {}, .cgroup = {}, .path = "/web", .build_id = "aa"}};
+    window.host.vulnerabilities = {{"spec_rstack_overflow", "Mitigation: Safe RET"}};
+    metrics->add_window(window);
     auto cpu = cpu_slice(0, 495);
     cpu.cycles_recorded = true;
     cpu.cycles_counted = 1'000'000'000;

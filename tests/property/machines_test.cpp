@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/capture_analysis.hpp"
+#include "analyzer/idle_cycles.hpp"
 #include "analyzer/observations.hpp"
 #include "analyzer/report.hpp"
 #include "collector/capture_reader.hpp"
@@ -95,9 +96,11 @@ void expect_counts(const CpuSlice& cpu, const SyntheticTruth& truth) {
 double share(Nanoseconds part, Nanoseconds whole) { return to_seconds(part) / to_seconds(whole); }
 
 // Cycles over busy time: as exact as busy is, which samples show by chance.
-void expect_frequency(const CpuSlice& cpu, const SyntheticTruth& truth, const SyntheticCpu& facts) {
-    const double hertz = analyzer::effective_hertz(cpu);
-    if (analyzer::busy_of(cpu).interval.low < 0.05) {
+// Where idle counts them too it is that of a full CPU or none.
+void expect_frequency(const CpuSlice& cpu, const SyntheticTruth& truth, const SyntheticCpu& facts, double idle_hertz) {
+    const double hertz = analyzer::effective_hertz(cpu, idle_hertz);
+    const double busy_low = analyzer::busy_of(cpu).interval.low;
+    if (busy_low < 0.05 || (facts.polls && busy_low < 0.9)) {
         EXPECT_EQ(hertz, 0);
         return;
     }
@@ -114,13 +117,14 @@ TEST_P(Machines, AreReportedAsTheyWere) {
     std::size_t within = 0;
     std::uint64_t samples = 0;
     std::uint64_t cycles = 0;
+    const double idle_hertz = analyzer::idle_cycles_hertz(std::span(profile_.cpus));
     for (std::size_t i = 0; i < profile_.cpus.size(); ++i) {
         SCOPED_TRACE("cpu " + std::to_string(i));
         const analyzer::ProfileCpu& cpu = profile_.cpus[i];
         const SyntheticTruth& truth = truth_[i];
         ASSERT_EQ(cpu.sum.cpu.value, i);
         expect_counts(cpu.sum, truth);
-        expect_frequency(cpu.sum, truth, options.cpus[i]);
+        expect_frequency(cpu.sum, truth, options.cpus[i], idle_hertz);
         // Softirq work on an idle CPU has no task, and is no idle.
         const double busy = std::min(1.0, share(truth.task + truth.irq_in_idle, truth.enabled));
         const auto surely = analyzer::busy_of(cpu.sum, kSigmas);
@@ -177,6 +181,14 @@ std::vector<SyntheticCpu> sleeping() {
     return cpus;
 }
 
+// A polling idle loop runs as fast as work does; the last CPU may sleep.
+std::vector<SyntheticCpu> polling() {
+    std::vector<SyntheticCpu> cpus;
+    for (const double busy : {0.0, 0.05, 0.3, 0.6, 1.0}) cpus.push_back({.busy = busy, .polls = true});
+    cpus.push_back({.busy = 0.2});
+    return cpus;
+}
+
 std::vector<SyntheticCpu> two_core_types() {
     std::vector<SyntheticCpu> cpus;
     for (const double busy : {0.2, 0.6, 0.8, 0.5}) cpus.push_back({.busy = busy, .cycles_per_microsecond = 5000});
@@ -206,6 +218,9 @@ INSTANTIATE_TEST_SUITE_P(
                                        o.processes_per_cpu = 1;
                                    })},
         Machine{"CyclesStopInIdle", machine(sleeping()), {"idle_from_samples", "partial_coverage"}},
+        Machine{"CyclesCountInIdle",
+                machine(polling()),
+                {"cycles_in_idle", "idle_from_cycles", "cpus_saturated", "cpus_uneven"}},
         Machine{"Hybrid",
                 machine(two_core_types(), [](auto& o) { o.core_pmus = {{"cpu_core", 4}, {"cpu_atom", 10}}; })},
         Machine{"Smt", machine(siblings()), {"cpus_saturated"}, {{"smt", "on"}}},
