@@ -65,6 +65,7 @@ struct SyntheticOptions {
     std::size_t depth = 12;      // user frames of a chain
     std::size_t functions = 40;  // of the program
     std::size_t processes_per_cpu = 2;
+    std::string comm = "worker";  // of all of them
     std::size_t late_per_slice = 0;  // records that come after the cut
     // Share of the time in which cycles has a counter; the rest others have it (multiplexing).
     double cycles_running = 1;

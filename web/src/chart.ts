@@ -111,7 +111,7 @@ export class Chart {
                 cursor: { drag: { x: this.options.onSelect !== undefined, y: false, setScale: false }, points: { show: false } },
                 scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(0.05, Math.min(1, (max ?? 1) * 1.1))] } },
                 axes: [
-                    { ...axis, values: (_, splits) => this.ticks(splits), space: 70 },
+                    { ...axis, values: (_, splits) => this.ticks(splits), space: 70, size: 26 },
                     { ...axis, values: (_, splits) => splits.map((v) => `${Math.round(v * 100)} %`), size: 48 },
                 ],
                 hooks: { setSelect: [(u: uPlot) => this.select(u)], draw: [(u: uPlot) => this.drawSelected(u)] },

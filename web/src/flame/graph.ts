@@ -36,6 +36,8 @@ export class FlameGraph {
     private letter = 6.6;
     private depths = 1; // that are drawn
     private placed = false; // scrolled to the root
+    onPainted: (() => void) | null = null; // once
+    private zoomedAt: number | null = null; // until it is painted
 
     constructor(private readonly options: GraphOptions) {
         this.canvas = h('canvas', {
@@ -97,6 +99,7 @@ export class FlameGraph {
     zoom(node: number): void {
         this.placed = this.placed && this.zoomed === node;
         this.zoomed = node;
+        this.zoomedAt = performance.now();
         this.draw();
     }
 
@@ -163,6 +166,10 @@ export class FlameGraph {
         const view = this.view();
         for (let depth = 0; depth < this.depths; ++depth) this.paintRow(context, depth, view, width);
         this.paintPointed(context, view, width);
+        this.onPainted?.();
+        this.onPainted = null;
+        if (this.zoomedAt !== null) performance.measure('zoom', { start: this.zoomedAt });
+        this.zoomedAt = null;
         if (this.placed) return;
         this.placed = true;
         this.element.scrollTop = this.icicle ? 0 : height;

@@ -21,6 +21,7 @@ export class FlamePanel {
     private readonly legend = h('div', { class: 'legend' });
     private shownTip: HTMLElement | null = null;
     private tree: Tree | null = null;
+    plain = false; // weights mean nothing by themselves
     rest = ''; // of the line, while nothing is pointed at
 
     constructor(
@@ -73,6 +74,7 @@ export class FlamePanel {
         const whole = tree.total[0] || 1;
         const total = tree.total[node] ?? 0;
         const where = name === undefined ? 'all' : `${name.text}${name.dso === '' ? '' : ` in ${baseName(name.dso)}`}`;
+        if (this.plain) return where;
         return `${where}: ${smallPercent(total / whole)} in all, ${smallPercent((tree.self[node] ?? 0) / whole)} itself`;
     }
 
@@ -86,7 +88,7 @@ export class FlamePanel {
         const total = tree.total[node] ?? 0;
         const self = tree.self[node] ?? 0;
         const whole = tree.total[0] || 1;
-        const rows: Child[] = [
+        const rows: Child[] = this.plain ? [] : [
             h('dt', {}, 'total'), h('dd', {}, `${smallPercent(total / whole)} · ${weightText(tree, total)}`),
             h('dt', {}, 'self'), h('dd', {}, `${smallPercent(self / whole)} · ${weightText(tree, self)}`),
             h('dt', {}, 'samples'), h('dd', {}, count(tree.samples[node] ?? 0)),

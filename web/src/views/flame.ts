@@ -318,6 +318,7 @@ export function flameView(): View {
             loadedKey = key;
             loaded = null;
             closePanels();
+            const begun = performance.now();
             void loader.run('Loading profiles.', async (signal) => {
                 const found = await find({ range, window: params.get('window'), raw }, signal);
                 if (found === null) {
@@ -329,7 +330,10 @@ export function flameView(): View {
                 if (range === null) timeline.mark([{ range: { from: found.from, to: found.to } }]);
                 return [];
             }).then(() => {
-                if (loaded !== null) draw(currentRoute().params);
+                if (loaded === null) return;
+                draw(currentRoute().params);
+                const [first] = panels;
+                if (first !== undefined) first.graph.onPainted = () => performance.measure('flame graph', { start: begun });
             });
         },
         repaint: () => {
