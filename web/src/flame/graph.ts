@@ -19,6 +19,7 @@ const kRow = 18;
 const kFont = '11px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const kPadding = 4;
 const kNarrow = 0.8; // pixels; what is narrower is drawn as one with its neighbours
+const kWorthARow = 1.5; // pixels: rows of narrower frames alone are not drawn
 const kFade = 0.45;
 const kMatch = '#e600e6';
 
@@ -120,7 +121,7 @@ export class FlameGraph {
         const { layout } = this;
         if (layout === null) return 1;
         const view = this.view();
-        const least = (kNarrow * (view.to - view.from)) / width;
+        const least = (kWorthARow * (view.to - view.from)) / width;
         let deepest = view.depth;
         for (let depth = view.depth; depth < layout.rows.length; ++depth) {
             const row = layout.rows[depth] ?? new Uint32Array();
