@@ -16,7 +16,8 @@
 namespace perfvigil::daemon {
 namespace {
 
-constexpr int kNice = 19;
+// As the analyst: somebody waits, and the host is looked at because it is busy.
+constexpr int kNice = 5;
 
 api::Response worked_out(const AnalysisDesk::Work& work, const std::stop_token& stop) {
     try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Answers that take longer than a moment, one after the other on a thread of its own and at the lowest priority: the io
+// Answers that take longer than a moment, one after the other on a thread of its own and at a low priority: the io
 // thread goes on serving, and whoever asks much waits behind himself. The thread is started by the first question.
 #pragma once
 

@@ -213,7 +213,7 @@ Response diff(const Request& request, const Parameters& parameters, Source& sour
 
 Response raw(const Request& request, std::string_view what, const Parameters& parameters, Source& source) {
     StretchParameters times;
-    std::size_t rows = kHeatRows;
+    std::size_t rows = 0;
     for (const auto& [name, value] : parameters) {
         const auto time = take_time(times, name, value);
         if (!time) return refuse(request, 400, time.error().message);

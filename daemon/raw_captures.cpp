@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <set>
@@ -54,23 +55,44 @@ public:
             {sample->sample.time, record.event->cpu.value_or(sample->sample.cpu), sample->sample.tid.value != 0});
     }
     void on_cut(const collector::Cut& cut) override {
-        for (const auto& sample : waiting_) take_(cut.wall - (cut.time - sample.time), sample);
+        for (const auto& sample : waiting_) {
+            const WallTime at = cut.wall - (cut.time - sample.time);
+            begin_ = std::min(begin_, at);
+            take_(at, sample);
+        }
         waiting_.clear();
+        end_ = std::max(end_, cut.wall);
     }
 
     [[nodiscard]] Nanoseconds period() const { return period_; }
+    // What the file tells about: from its first sample to its last cut. Empty where it holds none.
+    [[nodiscard]] WallStretch held() const { return {begin_, end_}; }
 
 private:
     const collector::EventTable& events_;
     Take take_;
     std::vector<Sample> waiting_;
     Nanoseconds period_{};
+    WallTime begin_ = WallTime::max();
+    WallTime end_ = WallTime::min();
 };
+
+// As often as the clock was asked to tick.
+double hertz_of(const std::string& path) {
+    const auto reader = collector::CaptureReader::open(path);
+    if (!reader) return 0;
+    const auto& events = (*reader)->events().events();
+    const auto event = time_event_of(events);
+    if (!event || events[*event].attr.sample_period_or_freq == 0) return 0;
+    const auto asked = static_cast<double>(events[*event].attr.sample_period_or_freq);
+    return events[*event].attr.freq() ? asked : 1e9 / asked;
+}
 
 // Reads a file to its end; nullopt: it cannot be read (its time came, or it is damaged), which costs its part.
 struct ReadCapture {
     Nanoseconds period{};
-    std::string event;
+    WallStretch held{};
+    std::string event{};
 };
 std::optional<ReadCapture> read_samples(const std::string& path, ClockSamples::Take take) {
     auto reader = collector::CaptureReader::open(path);
@@ -78,16 +100,14 @@ std::optional<ReadCapture> read_samples(const std::string& path, ClockSamples::T
     ClockSamples sink((*reader)->events(), std::move(take));
     if (!(*reader)->finish(sink)) return std::nullopt;
     const auto event = time_event_of((*reader)->events().events());
-    return ReadCapture{sink.period(), event ? (*reader)->events().events()[*event].name : std::string()};
+    return ReadCapture{sink.period(), sink.held(), event ? (*reader)->events().events()[*event].name : std::string()};
 }
 
-void count(HeatMap& map, std::vector<std::set<CpuId>>& seen, WallTime at, const ClockSamples::Sample& sample) {
+void count(HeatMap& map, WallTime at) {
     const auto since = at - map.start;
     if (since < Nanoseconds{}) return;
     const auto column = static_cast<std::size_t>(since / kSecond);
-    if (column >= seen.size()) return;
-    seen[column].insert(sample.cpu);
-    if (!sample.task) return;
+    if (column >= map.columns()) return;
     const auto row = static_cast<std::size_t>((since % kSecond) * static_cast<std::int64_t>(map.rows) / kSecond);
     ++map.busy[column * map.rows + row];
 }
@@ -104,30 +124,44 @@ std::vector<CaptureFileInfo> captures_between(std::vector<CaptureFileInfo> files
     return files;
 }
 
+std::size_t even_rows(double hertz) {
+    constexpr std::size_t kFewest = 10;
+    constexpr std::size_t kMost = 50;
+    const auto ticks = static_cast<std::size_t>(std::lround(std::clamp(hertz, 0.0, 1e6)));
+    for (std::size_t rows = kMost; rows >= kFewest; --rows) {
+        if (ticks > 0 && ticks % rows == 0) return rows;
+    }
+    return ticks >= kFewest && ticks <= kMostHeatRows ? ticks : kMost;
+}
+
 Result<HeatMap> heat_map(const std::string& directory, const WallStretch& stretch, std::size_t rows,
                          const std::stop_token& stop) {
+    const auto files = captures_between(list_captures(directory), stretch);
+    if (rows == 0) rows = even_rows(files.empty() ? 0 : hertz_of(files.back().path));
     HeatMap map{.start = std::chrono::floor<std::chrono::seconds>(stretch.from), .rows = rows};
     const auto end = std::chrono::ceil<std::chrono::seconds>(stretch.to);
     const auto columns = static_cast<std::size_t>((end - map.start) / kSecond);
     map.busy.resize(columns * rows);
-    std::vector<std::set<CpuId>> seen(columns);
-    for (const auto& file : captures_between(list_captures(directory), stretch)) {
+    map.cpus.resize(columns);
+    std::set<CpuId> cpus;  // an idle CPU may write no sample in most seconds
+    std::vector<bool> held(columns);
+    for (const auto& file : files) {
         if (stop.stop_requested()) return fail(kEnds);
-        const auto read = read_samples(
-            file.path, [&](WallTime at, const ClockSamples::Sample& sample) { count(map, seen, at, sample); });
+        const auto read = read_samples(file.path, [&](WallTime at, const ClockSamples::Sample& sample) {
+            cpus.insert(sample.cpu);
+            if (sample.task) count(map, at);
+        });
         if (!read || read->period <= Nanoseconds{}) continue;
         map.hertz = 1 / to_seconds(read->period);
         map.event = read->event;
+        for (std::size_t column = 0; column < columns; ++column) {
+            const WallTime from = map.start + kSecond * static_cast<std::int64_t>(column);
+            if (from < read->held.to && from + kSecond > read->held.from) held[column] = true;
+        }
     }
-    // An idle CPU may write no samples at all, so it is there wherever another second of it was seen.
-    std::set<CpuId> all;
-    for (const auto& cpus : seen) all.insert(cpus.begin(), cpus.end());
-    if (all.empty()) return fail(nothing_kept());
-    const auto first = std::ranges::find_if(seen, [](const auto& cpus) { return !cpus.empty(); });
-    const auto last = std::ranges::find_if(seen.rbegin(), seen.rend(), [](const auto& cpus) { return !cpus.empty(); });
-    for (auto cpus = seen.begin(); cpus != seen.end(); ++cpus) {
-        const bool within = cpus >= first && cpus < last.base();
-        map.cpus.push_back(within ? static_cast<std::uint32_t>(all.size()) : 0);
+    if (std::ranges::find(held, true) == held.end()) return fail(nothing_kept());
+    for (std::size_t column = 0; column < columns; ++column) {
+        if (held[column]) map.cpus[column] = static_cast<std::uint32_t>(cpus.size());
     }
     return map;
 }

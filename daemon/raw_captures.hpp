@@ -15,7 +15,6 @@
 
 namespace perfvigil::daemon {
 
-inline constexpr std::size_t kHeatRows = 50;
 inline constexpr std::size_t kMostHeatRows = 100;
 inline constexpr Nanoseconds kLongestHeat = std::chrono::minutes(10);
 
@@ -36,7 +35,11 @@ struct HeatMap {
 [[nodiscard]] std::vector<CaptureFileInfo> captures_between(std::vector<CaptureFileInfo> files,
                                                             const WallStretch& stretch);
 
-// kNotFound: nothing is kept of that time.
+// The parts of a second that all get as many ticks of such a clock, so that none looks idler than another: its largest
+// divisor up to 50.
+[[nodiscard]] std::size_t even_rows(double hertz);
+
+// `rows` 0: even ones. kNotFound: nothing is kept of that time.
 [[nodiscard]] Result<HeatMap> heat_map(const std::string& directory, const WallStretch& stretch, std::size_t rows,
                                        const std::stop_token& stop);
 [[nodiscard]] std::string heat_json(const HeatMap& map);

@@ -64,6 +64,20 @@ TEST_F(RawCapturesTest, CountsBusySamplesByThePartOfTheSecond) {
     EXPECT_EQ(map->cpus[5], *std::ranges::max_element(map->cpus));
 }
 
+TEST_F(RawCapturesTest, RowsAreEvenUnlessTheyAreNamed) {
+    const auto map = heat_map(directory(), {start, start + seconds(20)}, 0, stop);
+    ASSERT_TRUE(map) << map.error().message;
+    EXPECT_EQ(map->rows, 33U);
+    // A busy CPU's three ticks, give or take one at the edge.
+    for (std::size_t row = 0; row < 33; ++row) EXPECT_NEAR(map->busy[5 * 33 + row], 3, 1) << row;
+    EXPECT_EQ(even_rows(99), 33U);
+    EXPECT_EQ(even_rows(100), 50U);
+    EXPECT_EQ(even_rows(999), 37U);
+    EXPECT_EQ(even_rows(97), 97U);
+    EXPECT_EQ(even_rows(4000), 50U);
+    EXPECT_EQ(even_rows(0), 50U);
+}
+
 TEST_F(RawCapturesTest, SaysWhereNothingIsKept) {
     const auto map = heat_map(directory(), {start - seconds(30), start + seconds(2)}, 10, stop);
     ASSERT_TRUE(map) << map.error().message;

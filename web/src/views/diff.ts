@@ -167,7 +167,8 @@ export function diffView(): View {
 
     // Without an address that says more: the last window against the one before it.
     async function defaults(signal: AbortSignal): Promise<boolean> {
-        const [after, before] = await newestWindows(2, 'window', signal);
+        // Those that were cut short are short on samples.
+        const [after, before] = (await newestWindows(6, 'window', signal)).filter((window) => !window.partial);
         if (after === undefined || before === undefined) return false;
         change({
             ...rangeParams({ from: Date.parse(before.start), to: Date.parse(before.end) }, kBefore.from, kBefore.to),

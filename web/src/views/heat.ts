@@ -35,6 +35,14 @@ export function heatColour(share: number): [number, number, number] {
     return [0, 1, 2].map((i) => Math.round((a[i] ?? 0) + ((b[i] ?? 0) - (a[i] ?? 0)) * part)) as [number, number, number];
 }
 
+// The numbers of parts that all get as many ticks of the clock.
+export function evenRows(hertz: number): string[] {
+    const ticks = Math.round(hertz);
+    const found = [];
+    for (let rows = 5; rows <= 100; ++rows) if (ticks % rows === 0) found.push(String(rows));
+    return found;
+}
+
 // Cells are numbered in the order of time: column by column, rows within.
 class HeatGrid {
     readonly element: HTMLElement;
@@ -239,7 +247,7 @@ export function heatView(live: Live): View {
 
     async function load(range: Range, rows: string, signal: AbortSignal): Promise<Child[]> {
         let heat: Heat;
-        const query = `since=${nanoseconds(range.from)}&until=${nanoseconds(range.to)}&rows=${rows}`;
+        const query = `since=${nanoseconds(range.from)}&until=${nanoseconds(range.to)}${rows === '' ? '' : `&rows=${rows}`}`;
         try {
             heat = await getJson<Heat>(`/v1/raw/heat?${query}`, signal);
         } catch (error) {
@@ -253,7 +261,8 @@ export function heatView(live: Live): View {
             h('header', { class: 'heading' }, h('h2', {}, 'Busy by the part of the second'),
                 h('span', {}, `${clock(range.from)} – ${clock(range.to)}`), h('span', { class: 'soft' }, `${heat.event}, ${Math.round(heat.frequency_hertz)} Hz, ${Math.max(...heat.columns.map((c) => c.cpus))} CPUs`)),
             h('div', { class: 'bar' },
-                select('parts of a second', ['10', '20', '50', '100'].map((value) => ({ value, text: value })), rows, (value) => change({ rows: value })),
+                select('parts of a second', [...new Set([...evenRows(heat.frequency_hertz), String(heat.rows)])].map((value) => ({ value, text: value })), String(heat.rows),
+                    (value) => change({ rows: value })),
                 h('button', { attributes: { type: 'button' }, on: { click: () => {
                     shownKey = '';
                     change({ from: null, to: null });
@@ -272,8 +281,8 @@ export function heatView(live: Live): View {
         update: (params) => {
             timeline.update(params);
             const range = rangeOf(params);
-            const wanted = params.get('rows') ?? '50';
-            const rows = /^(10|20|50|100)$/.test(wanted) ? wanted : '50';
+            const wanted = params.get('rows') ?? '';
+            const rows = /^\d{1,3}$/.test(wanted) ? wanted : '';
             const key = JSON.stringify([range, rows]);
             if (key === shownKey) return;
             shownKey = key;
