@@ -181,7 +181,7 @@ TEST_F(MetricsTest, EveryCounterOfTheSessionIsPublished) {
 
 TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
     DaemonNumbers numbers;
-    auto& [degraded, session, frequency, overhead, budgets, process, windows, store, drops, steps, on_demand, delays,
+    auto& [degraded, session, frequency, overhead, budgets, process, windows, store, drops, steps, on_demand,
            analysis] = numbers;
     degraded = {{"no_pmu", "cycles: ENOENT", "none"}};
     frequency = 99;
@@ -201,7 +201,6 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
         for (std::size_t cause = 0; cause < kCauses; ++cause) steps[knob][cause] = 10 * (knob + 1) + cause;
     }
     for (std::size_t result = 0; result < kCaptureResultNames.size(); ++result) on_demand[0][result] = 127 + result;
-    delays = {{CpuId{0}, milliseconds(123)}, {CpuId{1}, milliseconds(4)}};
     metrics->set(numbers);
     slice.waits.run_delays = {{CpuId{0}, milliseconds(123)}};
     add({cpu_slice(0, 100)});
