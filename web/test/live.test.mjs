@@ -45,7 +45,7 @@ test('Now goes on by itself', async (t) => {
     assert.deepEqual(await one.end(), []);
 });
 
-test('a frozen browser tab catches up', async (t) => {
+test('asks for each slice once', async (t) => {
     if (refused !== null) return t.skip(refused);
     const one = await Visit.begin(browser, daemon);
     await one.sees(/ended \d\d:\d\d:\d\d/);
@@ -96,7 +96,7 @@ test('says when the daemon is gone', async (t) => {
     one.allowed.push(/ERR_/);
     await daemon.kill('SIGKILL');
     await one.sees(/The daemon is gone/);
-    await one.sees(/daemon gone/, 'header');
+    await one.sees(/daemon gone/, '.head');
     await one.sees(/What is shown is from/);
     await one.page.evaluate(() => (location.hash = '#/captures'));
     await one.sees(/The daemon does not answer/);

@@ -68,7 +68,12 @@ before(async () => {
     daemon = await Daemon.start({ replay: capture.file });
     // What a rotating recording would have kept of it.
     await copyFile(capture.file, path.join(daemon.captures, `${capture.truth.name}.perf.data`));
-    windows = (await daemon.get('/v1/windows')).windows.reverse();
+    // The analysis follows the recording.
+    const last = Date.parse(capture.truth.slices.at(-1).end);
+    windows = await until('the last window', async () => {
+        const found = (await daemon.get('/v1/windows')).windows.reverse();
+        return found.length > 0 && Date.parse(found.at(-1).end) >= last - 100 && found;
+    });
     assert.ok(windows.length >= 5, `${windows.length} windows`);
 });
 
@@ -138,7 +143,7 @@ describe('the door', () => {
 
 describe('Now', () => {
     test('shows how busy each CPU was, within its interval', async () => visit(async (one, page) => {
-        await one.sees(/replay ended/, 'header');
+        await one.sees(/replay ended/, '.head');
         const text = await one.text();
         // At the end CPU 0 alone is there, always busy.
         const last = capture.truth.slices.at(-1);
@@ -319,10 +324,10 @@ describe('Captures', () => {
         one.allowed.push(/404|501/);
         await one.go('#/captures');
         await one.sees(/perfvigil capture -d 10s -F 999 -a/, '.command code >> nth=0');
-        await page.getByLabel('of', { exact: true }).selectOption('unit');
-        await page.getByLabel('which systemd unit').fill('nginx.service; rm -rf /');
-        await page.getByLabel('for', { exact: true }).fill('30s');
-        await page.getByLabel('label', { exact: true }).fill("it's slow");
+        await page.locator('select[name="target"]').selectOption('unit');
+        await page.locator('input[name="of"]').fill('nginx.service; rm -rf /');
+        await page.locator('input[name="duration"]').fill('30s');
+        await page.locator('input[name="label"]').fill("it's slow");
         const wanted = "perfvigil capture -d 30s -F 999 --unit 'nginx.service; rm -rf /' --label 'it'\\''s slow'";
         await until('the command', async () => (await page.locator('.command code').first().innerText()) === wanted);
         await page.getByRole('button', { name: 'copy' }).first().click();

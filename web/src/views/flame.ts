@@ -12,7 +12,7 @@ import { buildTree, chosenEvent, eventsOf, folded, functionRows, kNoUnit, sandwi
 import { address, change, currentRoute } from '../route.js';
 import { Timeline } from '../timeline.js';
 import type { View } from '../view.js';
-import { nanoseconds } from '../api.js';
+import { nanoseconds, newestWindows } from '../api.js';
 
 const kRows = 30;
 const kMostRows = 1000;
@@ -56,6 +56,16 @@ function warningsOf(found: Found): HTMLElement | null {
     return h('details', {}, h('summary', {}, `${sentences.length} warnings, ${notes.length} notes`),
         h('ul', {}, ...sentences.map((text) => h('li', {}, h('span', { class: 'tag warn' }, 'warning'), ' ', text)),
             ...notes.map((text) => h('li', {}, text))));
+}
+
+async function whyNothing(range: Range | null, signal: AbortSignal): Promise<HTMLElement> {
+    if (range === null) return empty('No window is complete yet.', 'The first one is, a minute after the daemon’s start.');
+    const [newest] = await newestWindows(1, 'window', signal);
+    if (newest !== undefined && range.to > Date.parse(newest.end)) {
+        return empty('The window that holds this time is not complete yet.', 'It will be within a minute. ',
+            h('a', { attributes: { href: address('flame', { ...rangeParams(range), raw: 'true' }) } }, 'Its raw samples'), ' are there already.');
+    }
+    return empty('Nothing is kept of that time.', h('a', { attributes: { href: address('flame') } }, 'The newest window'));
 }
 
 // What was loaded, and what of the address it depends on.
@@ -321,10 +331,7 @@ export function flameView(): View {
             const begun = performance.now();
             void loader.run('Loading profiles.', async (signal) => {
                 const found = await find({ range, window: params.get('window'), raw }, signal);
-                if (found === null) {
-                    return [empty(range === null ? 'No window is complete yet.' : 'Nothing is kept of that time.',
-                        range === null ? 'The first one is, a minute after the daemon’s start.' : h('a', { attributes: { href: address('flame') } }, 'The newest window'))];
-                }
+                if (found === null) return [await whyNothing(range, signal)];
                 loaded = { found, range, raw };
                 shownKey = '';
                 if (range === null) timeline.mark([{ range: { from: found.from, to: found.to } }]);

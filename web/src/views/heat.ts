@@ -256,7 +256,7 @@ export function heatView(live: Live): View {
         }
         grid?.close();
         grid = new HeatGrid(heat, (chosen) => go(address('flame', {
-            from: isoTime(chosen.from), to: isoTime(chosen.to), raw: 'true' })));
+            from: isoTime(chosen.from), to: isoTime(chosen.to), raw: 'true', event: heat.event })));
         return [
             h('header', { class: 'heading' }, h('h2', {}, 'Busy by the part of the second'),
                 h('span', {}, `${clock(range.from)} – ${clock(range.to)}`), h('span', { class: 'soft' }, `${heat.event}, ${Math.round(heat.frequency_hertz)} Hz, ${Math.max(...heat.columns.map((c) => c.cpus))} CPUs`)),
