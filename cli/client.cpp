@@ -119,6 +119,13 @@ Error explain(const Failure& failure, const std::string& socket_path) {
     if (failure.code == beast::error::timeout) {
         return {ErrorCode::kBusy, 0, fmt::format("{}: no answer in time ({})", socket_path, failure.step)};
     }
+    // systemd's sockets take callers in while the daemon starts, and drop them when it cannot.
+    if (errors(boost::system::errc::connection_reset) || errors(boost::system::errc::broken_pipe) ||
+        failure.code == http::error::end_of_stream || failure.code == http::error::partial_message) {
+        return {ErrorCode::kIo, failure.code.value(),
+                fmt::format("{} ({}): the daemon ended before it answered; systemctl status perfvigild says why", where,
+                            failure.step)};
+    }
     return {ErrorCode::kIo, failure.code.value(), fmt::format("{} ({})", where, failure.step)};
 }
 

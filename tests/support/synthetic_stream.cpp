@@ -198,9 +198,10 @@ void SyntheticStream::deliver_start(collector::RecordSink& sink) {
             mmap.page_offset = SyntheticCode::kProgramOffset;
             mmap.protection = 5;
             mmap.map_flags = 2;
-            mmap.has_inode = true;
+            mmap.build_id = options_.program_build_id;
+            mmap.has_inode = mmap.build_id.empty();
             mmap.inode = 42;
-            mmap.path = "/usr/bin/worker";
+            mmap.path = options_.program;
             send(record_bytes(layout, mmap));
         }
     }

@@ -20,9 +20,9 @@ const kBrowsers = [process.env.PERFVIGIL_CHROMIUM, '/usr/bin/chromium', '/usr/bi
 const browserFile = kBrowsers.find((file) => file && existsSync(file));
 
 // Why nothing can be tested here; null: it can.
-export function whyNot() {
+export function whyNot(besides = ['make_capture']) {
     if (!browserFile) return 'chromium is not installed (./dev deps)';
-    for (const file of ['perfvigild', 'perfvigil', 'perfvigil-symbols', 'make_capture']) {
+    for (const file of ['perfvigild', 'perfvigil', 'perfvigil-symbols', ...besides]) {
         if (!existsSync(path.join(build, file))) return `${path.join(build, file)} is not built`;
     }
     if (!existsSync(path.join(build, 'web/index.html'))) return 'the page is not built (npm is not there, or could not fetch)';

@@ -1,15 +1,18 @@
+#!/usr/bin/env node
 // SPDX-License-Identifier: GPL-2.0-or-later
-// node pictures.mjs FOLDER: the pictures of README and docs/page.md, of this host under a small load.
+// page.mjs BUILD FOLDER: the pictures of the page that README and docs/page.md show, of this host under a small load.
 import { spawn } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
-import { build, Daemon, openBrowser, sleep, until, Visit, whyNot } from './harness.mjs';
 
-const [, , folder = 'docs/images'] = process.argv;
+const [, , build, folder] = process.argv;
+process.env.PERFVIGIL_BUILD = build;
+const { Daemon, openBrowser, sleep, until, Visit, whyNot } = await import('../../web/test/harness.mjs');
+
 const kWindow = 20; // seconds
 const kLead = 4; // windows of the first load, and of the second
 
-const why = whyNot();
+const why = whyNot([]);
 if (why !== null) {
     console.error(`pictures: ${why}`);
     process.exit(1);
@@ -39,8 +42,8 @@ async function take(visit, name, hash, ready, act = async () => undefined) {
     await sleep(1500);
     await act(visit.page);
     await sleep(300);
-    await visit.page.screenshot({ path: path.join(folder, `${name}.png`) });
-    console.log(`${folder}/${name}.png`);
+    await visit.page.screenshot({ path: path.join(folder, `page-${name}.png`) });
+    console.log(`${folder}/page-${name}.png`);
 }
 
 await mkdir(folder, { recursive: true });
