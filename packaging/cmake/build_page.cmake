@@ -13,6 +13,7 @@ if(NOT have STREQUAL wanted)
         WORKING_DIRECTORY ${SOURCE} RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
     if(failed)
         string(STRIP "${said}" said)
+        string(SUBSTRING "${said}" 0 400 said)
         file(REMOVE_RECURSE ${OUT})
         message("The daemon's page is left out: npm could not fetch what web/package-lock.json names. All else is built; "
             "the next build tries again.\nnpm said: ${said}")

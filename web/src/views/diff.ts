@@ -103,7 +103,7 @@ function table(diff: EventDiff, all: boolean): HTMLElement {
                 h('td', { class: 'num' }, smallPercent(row.share.after)),
                 h('td', { class: 'num' }, points(row.share.change)),
                 h('td', { class: 'wide-only', title: `${points(row.share.low)} to ${points(row.share.high)} points` }, row.tested ? whisker(row.share, reach, row.significant) : h('span', { class: 'soft' }, 'too few samples')),
-                h('td', {}, row.significant ? h('span', { class: `tag ${row.share.change > 0 ? 'bad' : 'good'}` }, row.share.change > 0 ? 'more' : 'less') : h('span', { class: 'soft' }, 'not shown'))))),
+                h('td', {}, row.significant ? h('span', { class: `tag ${row.share.change > 0 ? 'bad' : 'good'}` }, row.share.change > 0 ? 'more' : 'less') : h('span', { class: 'soft' }, 'may be chance'))))),
         ),
         !all && diff.rows.length > kRows ? h('button', { attributes: { type: 'button' }, on: { click: () => change({ rows: 'all' }, true) } }, `${diff.rows.length - kRows} more`) : null);
 }

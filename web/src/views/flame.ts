@@ -322,9 +322,9 @@ export function flameView(): View {
             timeline.update(params);
             const range = rangeOf(params);
             const raw = params.get('raw') === 'true' && range !== null;
-            timeline.mark(range === null ? [] : [{ range }]);
             const key = JSON.stringify([range, params.get('window'), raw]);
             if (key === loadedKey && loaded !== null) return draw(params);
+            timeline.mark(range === null ? [] : [{ range }]);
             loadedKey = key;
             loaded = null;
             closePanels();
