@@ -59,7 +59,10 @@ Result<analyzer::Profile> stored_profile(const Catalog& catalog, const StoredCho
         const auto encoded = read(*window);
         if (!encoded) return fail(encoded.error());
         auto profile = analyzer::decode_profile(*encoded);
-        if (!profile) return fail(std::move(profile.error()).at("window " + window->info.id));
+        if (!profile) {
+            return fail(ErrorCode::kIo,
+                        "the stored profile " + window->info.id + " cannot be read: " + profile.error().message);
+        }
         profiles.push_back(std::move(*profile));
     }
     return analyzer::merge_profiles(std::move(profiles));

@@ -257,9 +257,10 @@ TEST_F(PageTest, WithoutASessionNothingIsShown) {
     EXPECT_EQ(browse("/v1/live").status, 403U);
     EXPECT_EQ(browse("/nothing").status, 404U);
     EXPECT_EQ(browse("/metrics").status, 200U);
-    for (const auto door : {Door::kTcp, Door::kRead, Door::kControl}) {
+    for (const auto door : {Door::kRead, Door::kControl}) {
         EXPECT_EQ(get("/v1/web", door).status, 405U) << "an address is made by POST only";
     }
+    EXPECT_EQ(get("/v1/web", Door::kTcp).status, 403U);
     EXPECT_EQ(get("/v1/web", Door::kTcp, kLocal, "POST").status, 403U);
     const auto cookie = open(invitation());
     EXPECT_EQ(browse("/", cookie + "x").status, 401U);
