@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <grp.h>
 #include <sys/stat.h>
@@ -16,13 +17,17 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/json.hpp>
 
+#include "base/fd.hpp"
 #include "base/text.hpp"
 #include "daemon/protocol.hpp"
 
@@ -37,6 +42,9 @@ using Stream = beast::basic_stream<Local>;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::uint64_t kMaxBody = 256U << 20;
+// The daemon answers a question for the next slice within 15 s.
+constexpr std::chrono::seconds kWatchLimit(30);
+constexpr std::chrono::seconds kWatchPause(1);
 
 // Where talking failed, with what the system said.
 struct Failure {
@@ -233,7 +241,76 @@ Result<Reply> ask(const std::string& socket_path, const Question& question) {
     return !read && read.error().code == ErrorCode::kNotFound && read.error().error_number != 0 ? reply : read;
 }
 
+// Where the control socket is not open to us, the read socket beside it is asked from then on.
+asio::awaitable<void> ask_again(std::string path, const Watch& how) {
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer pause(executor);
+    while (true) {
+        Outcome outcome;
+        {
+            Stream stream(executor);
+            const std::string target = how.target();
+            co_await exchange(stream, path, target, kWatchLimit, outcome);
+        }
+        const auto beside = read_socket_beside(path);
+        if (outcome.failure && outcome.failure->code == boost::system::errc::permission_denied && !beside.empty()) {
+            path = beside;
+            continue;
+        }
+        if (!outcome.failure && outcome.reply.status < 400) {
+            how.on_reply(outcome.reply);
+            continue;
+        }
+        how.on_trouble(outcome.failure ? explain(*outcome.failure, path) : refusal_of(outcome.reply));
+        pause.expires_after(kWatchPause);
+        if (auto [error] = co_await pause.async_wait(kAwait); error) co_return;
+    }
+}
+
+asio::awaitable<void> read_keys(asio::io_context& io, asio::posix::stream_descriptor& terminal, const Watch& how) {
+    std::array<char, 64> keys{};
+    while (true) {
+        auto [error, size] = co_await terminal.async_read_some(asio::buffer(keys), kAwait);
+        if (error || !how.on_keys(std::string_view(keys.data(), size))) break;
+    }
+    io.stop();
+}
+
+asio::awaitable<void> heed_signals(asio::io_context& io, asio::signal_set& signals, const Watch& how) {
+    while (true) {
+        auto [error, number] = co_await signals.async_wait(kAwait);
+        if (error || number != SIGWINCH) break;
+        how.on_resize();
+    }
+    io.stop();
+}
+
 }  // namespace
+
+Result<void> watch(const std::string& socket_path, const Watch& how) {
+    if (socket_path.size() >= sizeof(sockaddr_un::sun_path)) {
+        return fail(ErrorCode::kInvalid, socket_path + ": too long for a Unix socket's path");
+    }
+    // Opened anew: what is read without blocking must not share its state with standard output.
+    auto keyboard = open_file("/dev/tty", O_RDONLY | O_NOCTTY);
+    if (!keyboard) return fail(std::move(keyboard.error()));
+    asio::io_context io(1);
+    asio::posix::stream_descriptor terminal(io, keyboard->release());
+    asio::signal_set signals(io, SIGINT, SIGTERM, SIGHUP);
+    signals.add(SIGWINCH);
+    std::exception_ptr thrown;
+    const auto on_end = [&](std::exception_ptr exception) {
+        if (!exception) return;
+        thrown = std::move(exception);
+        io.stop();
+    };
+    asio::co_spawn(io, ask_again(socket_path, how), on_end);
+    asio::co_spawn(io, read_keys(io, terminal, how), on_end);
+    asio::co_spawn(io, heed_signals(io, signals, how), on_end);
+    io.run();
+    if (thrown) std::rethrow_exception(thrown);
+    return {};
+}
 
 Result<Reply> get(const std::string& socket_path, const std::string& target, std::chrono::seconds limit) {
     return ask(socket_path, {http::verb::get, target, limit});

@@ -29,6 +29,16 @@ struct Reply {
 [[nodiscard]] Result<void> post_stream(const std::string& socket_path, const std::string& target,
                                        const std::function<Result<void>(std::string_view)>& take);
 
+// One question after the other, until keys or SIGINT, SIGTERM, SIGHUP say that it is enough.
+struct Watch {
+    std::function<std::string()> target;            // of the next question
+    std::function<void(const Reply&)> on_reply;     // its answer; the next question follows at once
+    std::function<void(const Error&)> on_trouble;   // no answer; the next question follows a second later
+    std::function<bool(std::string_view)> on_keys;  // pressed on the terminal; false: it is enough
+    std::function<void()> on_resize;                // of the terminal
+};
+[[nodiscard]] Result<void> watch(const std::string& socket_path, const Watch& how);
+
 // Of a parameter's value.
 [[nodiscard]] std::string percent_encoded(std::string_view text);
 

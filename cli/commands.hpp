@@ -29,6 +29,7 @@ void add_report(CLI::App& app, int& exit_code);
 void add_diff(CLI::App& app, int& exit_code);
 void add_record(CLI::App& app, int& exit_code);
 void add_capture(CLI::App& app, int& exit_code);
+void add_freeze(CLI::App& app, int& exit_code);  // freeze, thaw and captures
 void add_export(CLI::App& app, int& exit_code);
 void add_annotate(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);

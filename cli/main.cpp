@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
     add_diff(app, exit_code);
     add_record(app, exit_code);
     add_capture(app, exit_code);
+    add_freeze(app, exit_code);
     add_export(app, exit_code);
     add_annotate(app, exit_code);
     add_doctor(app, exit_code);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/edit_distance.hpp"
+#include "config/trigger_format.hpp"
 #include "config/values.hpp"
 
 namespace perfvigil::config {
@@ -199,9 +200,37 @@ void add_captures(std::vector<Key>& all) {
     all.push_back(scalar("captures.keep", kLive, PERFVIGIL_FIELD(captures.keep),
                          DurationFormat{Seconds(1), 3660 * 24 * kHour},
                          "How long capture files are kept, counted from their begin."));
+    all.push_back(scalar("captures.frozen", kLive, PERFVIGIL_FIELD(captures.frozen_bytes), BytesFormat{kMiB, 16 * kTiB},
+                         "Limit of all frozen captures together (perfvigil freeze, triggers.rules). They count "
+                         "neither in captures.bytes nor in captures.keep. Beyond it what rules froze goes, the oldest "
+                         "first; what a person froze stays, and new ones are refused."));
     all.push_back(scalar("captures.compression", kRestart, PERFVIGIL_FIELD(captures.compression),
                          NumberFormat<std::uint32_t>{0, 19},
                          "zstd level, 0 for none. 3 makes files about five times smaller at little cost."));
+}
+
+void add_triggers(std::vector<Key>& all) {
+    all.push_back(list("triggers.rules", kLive, PERFVIGIL_FIELD(triggers.rules), TriggerRuleFormat{},
+                       "When to keep what was recorded until then, and to look closer: NAME when SIGNAL > LIMIT for "
+                       "DURATION, such as saturated when cpu_busy > 95% for 1min. Signals: cpu_busy, function NAME, "
+                       "unit NAME, loss, pressure cpu|memory|io some|full, load, load_per_cpu. docs/triggers.md says "
+                       "what each is. Judged at the end of each slice."));
+    all.push_back(scalar("triggers.last", kLive, PERFVIGIL_FIELD(triggers.last), DurationFormat{Seconds(1), 24 * kHour},
+                         "How far back from that moment captures are frozen."));
+    all.push_back(scalar("triggers.pause", kLive, PERFVIGIL_FIELD(triggers.pause),
+                         DurationFormat{Seconds(1), 24 * 366 * kHour},
+                         "A rule that did something does nothing more for so long; that it would have is counted."));
+    all.push_back(scalar("triggers.per_hour", kLive, PERFVIGIL_FIELD(triggers.per_hour),
+                         NumberFormat<std::uint32_t>{1, 60},
+                         "How often in an hour all rules together may do something."));
+    all.push_back(scalar("triggers.capture.duration", kLive, PERFVIGIL_FIELD(triggers.capture_duration),
+                         DurationFormat{{}, 24 * kHour},
+                         "How long the capture is that a rule begins; at most on_demand.longest. It counts against "
+                         "budget.captures. 0: none is begun."));
+    all.push_back(scalar("triggers.capture.frequency", kLive, PERFVIGIL_FIELD(triggers.capture_frequency),
+                         FrequencyFormat{1, 20000},
+                         "Its samples per second, of each event on each CPU; fewer where budget.captures allows no "
+                         "more."));
 }
 
 void add_on_demand(std::vector<Key>& all) {
@@ -283,6 +312,7 @@ const std::vector<Key>& keys() {
         add_analysis(made);
         add_store(made);
         add_captures(made);
+        add_triggers(made);
         add_on_demand(made);
         add_doors(made);
         add_limits(made);

@@ -11,6 +11,7 @@
 #include "config/values.hpp"
 #include "daemon/api_analyses.hpp"
 #include "daemon/api_captures.hpp"
+#include "daemon/api_frozen.hpp"
 #include "daemon/api_live.hpp"
 #include "daemon/api_page.hpp"
 #include "daemon/api_parts.hpp"
@@ -188,6 +189,9 @@ Response route(const Request& request, const Rules& rules, Source& source) {
     const auto& parameters = *parsed;
     if (path == protocol::kCaptures) return captures(request, parameters, source);
     if (path == protocol::kWeb) return invite(request, parameters, rules, source);
+    if (path == protocol::kFrozen || path.starts_with(std::string(protocol::kFrozen) + "/")) {
+        return frozen(request, path.substr(protocol::kFrozen.size()), parameters, source);
+    }
     if (path == protocol::kStatus) return {.content_type = protocol::kJsonType, .body = source.status_json()};
     if (path == protocol::kExport) return export_profile(request, parameters, source);
     if (path == protocol::kDiff) return diff(request, parameters, source);
@@ -206,7 +210,8 @@ Response route(const Request& request, const Rules& rules, Source& source) {
 // theirs read.
 std::string_view methods_of(const Request& request) {
     const auto path = path_of(request);
-    if (request.door == Door::kControl && path == protocol::kCaptures) return "GET, HEAD, POST";
+    const bool frozen = path == protocol::kFrozen || path.starts_with(std::string(protocol::kFrozen) + "/");
+    if (request.door == Door::kControl && (path == protocol::kCaptures || frozen)) return "GET, HEAD, POST";
     if (path == protocol::kWeb) return request.door == Door::kTcp ? "" : "POST";
     return "GET, HEAD";
 }
@@ -230,7 +235,7 @@ Response respond(const Request& request, const Rules& rules, Source& source) {
     } else if (!may_ask_so(request)) {
         const bool control = request.door == Door::kControl;
         response = refuse(request, 405,
-                          control ? "only GET and HEAD are answered there, POST to /v1/captures and /v1/web"
+                          control ? "only GET and HEAD are answered there, POST to /v1/captures, /v1/frozen and /v1/web"
                                   : "only GET and HEAD are answered here; what changes something needs the control "
                                     "socket");
         response.headers.emplace_back("Allow", std::string(methods_of(request)));

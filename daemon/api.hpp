@@ -68,6 +68,7 @@ struct Rules {
 };
 
 class Captures;
+class Frozen;
 
 // Where the answers come from.
 class Source {
@@ -88,6 +89,7 @@ public:
     [[nodiscard]] virtual AnalysisDesk& analyses() = 0;
     [[nodiscard]] virtual std::string captures_directory() = 0;  // of raw captures; where none are made it holds none
     [[nodiscard]] virtual Captures* captures() { return nullptr; }  // nullptr: nothing can be recorded
+    [[nodiscard]] virtual Frozen* frozen() { return nullptr; }      // nullptr: no captures are kept
 };
 
 [[nodiscard]] Response respond(const Request& request, const Rules& rules, Source& source);

@@ -21,6 +21,7 @@
 #include "daemon/capture_desk.hpp"
 #include "daemon/disk_writer.hpp"
 #include "daemon/doors.hpp"
+#include "daemon/freeze_desk.hpp"
 #include "daemon/host_examination.hpp"
 #include "daemon/live_slice.hpp"
 #include "daemon/log.hpp"
@@ -154,6 +155,12 @@ private:
             disk_ = std::make_unique<DiskWriter>(options_.captures.directory, options_.captures.bytes, report);
             limit_captures();
             sampler_->keep_captures(options_.captures, *disk_, report);
+            freeze_desk_.emplace(FreezeDesk::Parts{.disk = *disk_,
+                                                   .options = options_,
+                                                   .clock = clock_,
+                                                   .cut = [this] { sampler_->cut_capture(); },
+                                                   .captures = *desk_,
+                                                   .post = [this](auto work) { asio::post(io_, std::move(work)); }});
         }
         analyst_ = std::make_unique<Analyst>(Analyst::Parts{.options = options_,
                                                             .symbolizer = names_->symbolizer,
@@ -177,6 +184,7 @@ private:
     void limit_captures() {
         disk_->set_budget(options_.captures.bytes);
         disk_->set_keep(options_.captures.keep);
+        disk_->set_frozen_budget(options_.captures.frozen_bytes);
         disk_->set_free_limit(options_.store.free_bytes);
     }
 
@@ -194,11 +202,18 @@ private:
                 .captures = [this]() -> Surroundings::Captures {
                     if (disk_ == nullptr) return {};
                     return {disk_->bytes_on_disk(), disk_->files_on_disk(), disk_->abandoned_files(),
-                            sampler_->current_capture()};
+                            sampler_->current_capture(), disk_->frozen_bytes()};
                 },
+                .frozen = [this] { return disk_ ? disk_->frozen() : std::make_shared<const std::vector<Frozen>>(); },
+                .on_rule =
+                    [this](const Firing& firing, Nanoseconds last) {
+                        if (freeze_desk_) freeze_desk_->on_rule(firing, last);
+                    },
                 .captures_beside =
                     [this](WallTime from, WallTime to) {
-                        return desk_ ? desk_->notes(from, to) : std::vector<std::string>();
+                        auto notes = desk_ ? desk_->notes(from, to) : std::vector<std::string>();
+                        if (freeze_desk_) std::ranges::move(freeze_desk_->notes(from, to), std::back_inserter(notes));
+                        return notes;
                     }};
     }
 
@@ -340,6 +355,7 @@ private:
                                  slices);
     }
     api::Captures* captures() override { return desk_ ? &*desk_ : nullptr; }
+    api::Frozen* frozen() override { return freeze_desk_ ? &*freeze_desk_ : nullptr; }
     std::string status_json() override {
         Status status;
         status.state = board_.state;
@@ -380,6 +396,7 @@ private:
     std::unique_ptr<Sampler> sampler_;
     std::unique_ptr<Analyst> analyst_;
 
+    std::optional<FreezeDesk> freeze_desk_;
     std::optional<CaptureDesk> desk_;  // outlives the sessions, which hold its streams
 
     AnalysisDesk analyses_;

@@ -77,6 +77,16 @@ struct StoreBytes {
     std::uint64_t profiles = 0;
     std::uint64_t captures = 0;
     std::uint64_t index = 0;
+    std::uint64_t frozen = 0;
+};
+
+// Of one rule of triggers.rules; cumulative.
+struct TriggerCounts {
+    std::string rule{};
+    std::uint64_t fired = 0;
+    std::uint64_t suppressed = 0;  // it came true, but its pause or the limit of all had not passed
+
+    friend bool operator==(const TriggerCounts&, const TriggerCounts&) = default;
 };
 
 // Drops of the queues between the threads; cumulative.
@@ -98,7 +108,8 @@ struct DaemonNumbers {
     StoreBytes store{};
     QueueDrops drops{};
     StepCounts steps{};
-    CaptureCounts captures{};      // on demand, so far
+    CaptureCounts captures{};  // on demand, so far
+    std::vector<TriggerCounts> triggers{};
     Nanoseconds slice_analysis{};  // from taking the slice from the queue to here, last slice
 };
 

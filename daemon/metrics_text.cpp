@@ -357,6 +357,7 @@ void write_upkeep(Page& page, const State& state) {
     page.add(labels("kind", "profiles"), as_double(numbers.store.profiles));
     page.add(labels("kind", "captures"), as_double(numbers.store.captures));
     page.add(labels("kind", "index"), as_double(numbers.store.index));
+    page.add(labels("kind", "frozen"), as_double(numbers.store.frozen));
     page.counter("queue_drops_total", "What a full queue between threads had to drop.");
     page.add(labels("queue", "slices"), as_double(numbers.drops.slices));
     page.add(labels("queue", "files"), as_double(numbers.drops.files));
@@ -377,6 +378,11 @@ void write_upkeep(Page& page, const State& state) {
                 as_double(numbers.captures[t][r]));
         }
     }
+
+    page.counter("triggers_fired_total", "How often a rule froze captures and had one made.");
+    for (const auto& one : numbers.triggers) page.add(labels("rule", one.rule), as_double(one.fired));
+    page.counter("triggers_suppressed_total", "How often it would have, but for its pause or the limit of all rules.");
+    for (const auto& one : numbers.triggers) page.add(labels("rule", one.rule), as_double(one.suppressed));
 
     const OverheadNumbers& overhead = numbers.overhead;
     page.counter("overhead_cpu_seconds_total",

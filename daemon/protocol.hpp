@@ -37,6 +37,10 @@ inline constexpr std::string_view kCaptures = "/v1/captures";
 inline constexpr std::string_view kWeb = "/v1/web";
 inline constexpr std::string_view kOpen = "/open";  // ?key=KEY
 
+// GET: what is frozen. POST: freezes what parameter::kLast says. POST below /{id}/thaw: gives one up.
+inline constexpr std::string_view kFrozen = "/v1/frozen";
+inline constexpr std::string_view kThaw = "thaw";
+
 inline constexpr std::string_view kTokenCookie = "perfvigil_token";
 inline constexpr std::string_view kSessionCookie = "perfvigil_session_";  // … and what tells daemons apart
 
@@ -79,6 +83,8 @@ inline constexpr std::string_view kLabel = "label";
 inline constexpr std::string_view kForce = "force";    // true: whatever it costs
 inline constexpr std::string_view kRaw = "raw";        // true: the capture file too (format=stream)
 inline constexpr std::string_view kFormat = "format";  // text (default), json, profile, stream
+// Of POST /v1/frozen: the label, and how far back.
+inline constexpr std::string_view kLast = "last";
 }  // namespace parameter
 
 namespace field {
@@ -173,6 +179,17 @@ inline constexpr std::string_view kCost = "cost";
 inline constexpr std::string_view kProcesses = "processes";
 inline constexpr std::string_view kBudget = "budget";
 inline constexpr std::string_view kAssumed = "assumed";
+
+// /v1/frozen: {"frozen": [...], "dir": …, "bytes": N, "bytes_limit": N}
+inline constexpr std::string_view kFrozen = "frozen";
+inline constexpr std::string_view kRule = "rule";
+inline constexpr std::string_view kWho = "who";
+inline constexpr std::string_view kEvidence = "evidence";  // message, value, limit, held_seconds
+inline constexpr std::string_view kValue = "value";
+inline constexpr std::string_view kLimit = "limit";
+inline constexpr std::string_view kHeldSeconds = "held_seconds";
+inline constexpr std::string_view kCaptured = "captured";  // what became of the capture that a rule began
+inline constexpr std::string_view kFiles = "files";
 
 // /v1/windows: {"windows": [...], "total": N}
 inline constexpr std::string_view kWindowList = "windows";

@@ -8,6 +8,7 @@
 
 #include "analyzer/profile/codec.hpp"
 #include "daemon/api_captures.hpp"
+#include "daemon/api_frozen.hpp"
 #include "daemon/capture_stream.hpp"
 #include "tests/support/daemon_fake_source.hpp"
 #include "tests/support/daemon_profile.hpp"
@@ -155,6 +156,63 @@ TEST_F(ApiTest, LiveGivesTheNewestSliceOrWhatCameSince) {
     for (const auto* wrong : {"/v1/live?after=x", "/v1/live?after=-1", "/v1/live?before=1"}) {
         EXPECT_EQ(get(wrong).status, 400U) << wrong;
     }
+}
+
+// Freezes that are only remembered.
+struct FakeFrozen final : Frozen {
+    Answer freeze(FreezeRequest request, const std::optional<Peer>& by) override {
+        peer = by;
+        asked.push_back(std::move(request));
+        return std::make_shared<CaptureStream>(100, nullptr);
+    }
+    Answer thaw(std::string id) override {
+        thawed.push_back(std::move(id));
+        return std::make_shared<CaptureStream>(100, nullptr);
+    }
+    std::string list_json() const override { return R"({"frozen":[]})"; }
+    std::vector<FreezeRequest> asked;
+    std::vector<std::string> thawed;
+    std::optional<Peer> peer;
+};
+
+TEST_F(ApiTest, FreezingIsTheControlSocketsAlone) {
+    const auto post = [&](std::string_view target, Door door = Door::kControl) {
+        return get(target, door, kLocal, "POST");
+    };
+    EXPECT_EQ(post("/v1/frozen").status, 501U) << "nothing is kept here";
+    EXPECT_EQ(get("/v1/frozen").status, 501U);
+    FakeFrozen frozen;
+    source.kept = &frozen;
+    EXPECT_EQ(post("/v1/frozen", Door::kRead).status, 405U);
+    EXPECT_EQ(post("/v1/frozen/20260131T120501Z/thaw", Door::kRead).status, 405U);
+    EXPECT_EQ(get("/v1/frozen", Door::kTcp).status, 403U);
+    EXPECT_EQ(get("/v1/frozen", Door::kRead).content(), "{\"frozen\":[]}\n");
+    EXPECT_TRUE(frozen.asked.empty());
+
+    const auto response =
+        respond({"POST", "/v1/frozen?last=5min&label=a%20%0Ab", kLocal, Door::kControl, Peer{7, 8}}, rules, source);
+    EXPECT_EQ(response.status, 200U);
+    EXPECT_TRUE(response.stream);
+    EXPECT_EQ(frozen.asked.at(0).last, std::chrono::minutes(5));
+    EXPECT_EQ(frozen.asked.at(0).label, "a \\x0ab");
+    EXPECT_EQ(frozen.peer->uid, 7U);
+    EXPECT_EQ(post("/v1/frozen").status, 200U);
+    EXPECT_EQ(frozen.asked.at(1).last, std::chrono::minutes(10));
+
+    EXPECT_EQ(post("/v1/frozen/20260131T120501Z-busy/thaw").status, 200U);
+    EXPECT_EQ(frozen.thawed, std::vector<std::string>{"20260131T120501Z-busy"});
+    for (const auto* target : {"/v1/frozen/..%2f..%2fetc/thaw", "/v1/frozen/../thaw", "/v1/frozen//thaw",
+                               "/v1/frozen/20260131T120501Z", "/v1/frozen/20260131T120501Z/melt"}) {
+        EXPECT_EQ(post(target).status, 404U) << target;
+    }
+    EXPECT_EQ(get("/v1/frozen/20260131T120501Z").status, 404U);
+    for (const auto* target : {"/v1/frozen?last=5", "/v1/frozen?last=0", "/v1/frozen?x=1", "/v1/frozen?label=a&label=b",
+                               "/v1/frozen?last=1s&last=2s", "/v1/frozen/20260131T120501Z/thaw?x=1"}) {
+        EXPECT_EQ(post(target).status, 400U) << target;
+    }
+    EXPECT_EQ(post("/v1/frozen?label=" + std::string(81, 'x')).status, 400U);
+    EXPECT_EQ(frozen.thawed.size(), 1U);
+    EXPECT_EQ(frozen.asked.size(), 2U);
 }
 
 TEST_F(ApiTest, LiveWaitsForTheNextSlice) {

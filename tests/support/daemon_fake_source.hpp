@@ -40,6 +40,7 @@ public:
     std::string captures_directory() override { return captures_folder; }
 
     daemon::api::Captures* captures() override { return on_demand; }
+    daemon::api::Frozen* frozen() override { return kept; }
 
     // A completed window with these encoded bytes.
     void add(daemon::WindowInfo info, std::vector<std::byte> bytes) {
@@ -51,6 +52,7 @@ public:
 
     std::shared_ptr<const std::string> metrics = std::make_shared<const std::string>("up 1\n");
     daemon::api::Captures* on_demand = nullptr;
+    daemon::api::Frozen* kept = nullptr;
     daemon::LiveFeed live;
     daemon::Page web_page{"/nonexistent"};
     daemon::WebSessions sessions;
