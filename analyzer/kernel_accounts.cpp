@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyzer/kernel_accounts.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace perfvigil::analyzer {
@@ -13,6 +14,14 @@ constexpr double kOtherTime = 0.02;  // of the recorded time
 double as_double(std::uint64_t ns) { return static_cast<double>(ns); }
 
 }  // namespace
+
+Nanoseconds silent_time(const CpuSlice& cpu) {
+    if (!cpu.times_known) return cpu.throttled;
+    const double idle = as_double(cpu.times.idle) + as_double(cpu.times.iowait);
+    const double not_idle = std::max(0.0, static_cast<double>(cpu.enabled.count()) - idle) + kGrain;
+    if (not_idle >= static_cast<double>(cpu.throttled.count())) return cpu.throttled;
+    return Nanoseconds(static_cast<std::int64_t>(not_idle));
+}
 
 std::optional<double> busy_by_proc_stat(const CpuSlice& cpu) {
     if (!cpu.times_known || cpu.enabled.count() <= 0) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the kernel's own accounting of a CPU says beside our samples: how busy it was by /proc/stat, and how long tasks
-// waited for it. Pure functions.
+// What the kernel's own accounting of a CPU says beside our samples: how busy it was by /proc/stat, whether it was
+// idle while its clock was silent, and how long tasks waited for it. Pure functions.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,11 @@
 #include "analyzer/slice.hpp"
 
 namespace perfvigil::analyzer {
+
+// Of the time that the clock was throttled, what may have been anything but idle. An idle CPU has no ticks, and the
+// kernel counts a clock's samples by tick: on one that idles for long it is throttled until the CPU wakes, at any
+// frequency (kernel/events/core.c, __perf_event_account_interrupt). Where /proc/stat is not known, all of it.
+[[nodiscard]] Nanoseconds silent_time(const CpuSlice& cpu);
 
 // Share of the CPU's time in which it was neither idle nor stolen, by /proc/stat; absent where that was not read, or
 // where its columns and the recorded time differ by more than its grain (a CPU that came or went meanwhile).

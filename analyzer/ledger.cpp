@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/kernel_accounts.hpp"
+
 namespace perfvigil::analyzer {
 namespace {
 
@@ -45,17 +47,21 @@ Busy busy_of(const CpuSlice& cpu, double z) {
     const double n = cpu.ticks_due;
     if (!cpu.clock_recorded || !(n > 0)) return busy;
     const auto written = static_cast<double>(cpu.samples);
-    // Nobody knows what ran while the clock was throttled: its ticks were due all the same and are as good as lost. A
-    // part of a period may have held a whole one.
-    const double silent =
-        cpu.enabled.count() > 0 ? std::clamp(to_seconds(cpu.throttled) / to_seconds(cpu.enabled), 0.0, 1.0) : 0;
-    const double lost = std::min(n, static_cast<double>(cpu.lost) + std::ceil(n * silent));
+    // Nobody knows what ran while the clock was throttled, unless it was idle: its ticks were due all the same and are
+    // as good as lost. A part of a period may have held a whole one.
+    const auto lost_with = [&](Nanoseconds silent) {
+        const double share =
+            cpu.enabled.count() > 0 ? std::clamp(to_seconds(silent) / to_seconds(cpu.enabled), 0.0, 1.0) : 0;
+        return std::min(n, static_cast<double>(cpu.lost) + std::ceil(n * share));
+    };
+    const double lost = lost_with(silent_time(cpu));
     const double k = static_cast<double>(cpu.samples - std::min(cpu.samples, cpu.idle_samples));
     busy.known = true;
     busy.coverage = written / n;
     busy.interval = {wilson(std::min(k, n), n, z).low, wilson(std::min(n, k + lost), n, z).high};
     if (cpu.samples > 0) {
-        busy.ratio = std::min(1.0, k / n * (written + lost) / written);
+        // As if what is not known had been like the rest; but no busier than it can have been.
+        busy.ratio = std::min(busy.interval.high, k / n * (written + lost_with(cpu.throttled)) / written);
     } else if (lost > 0) {
         busy.ratio = (busy.interval.low + busy.interval.high) / 2;
     }

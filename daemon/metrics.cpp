@@ -107,8 +107,9 @@ void Metrics::State::add_cpus(const analyzer::Slice& slice) {
         add(CpuMode::kUser, time_in(Mode::kUser));
         add(CpuMode::kKernel, time_in(Mode::kKernel));
         add(CpuMode::kSoftirq, time_in(Mode::kSoftirq));
-        add(CpuMode::kIdle, now.idle);
-        add(CpuMode::kUnknown, now.lost + now.throttled);
+        const std::int64_t silent = analyzer::silent_time(cpu).count();
+        add(CpuMode::kIdle, now.idle + now.throttled - silent);
+        add(CpuMode::kUnknown, now.lost + silent);
         sums.ledger.add(cpu);
         const analyzer::ClockLedger so_far = sums.ledger.ledger();
         sums.idle_unsampled.reach(so_far.idle_unsampled);

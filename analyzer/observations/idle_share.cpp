@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/kernel_accounts.hpp"
 #include "analyzer/observations/phrases.hpp"
 #include "analyzer/observations/rules.hpp"
 
@@ -33,7 +34,7 @@ std::optional<double> not_busy(const Profile& profile) {
         total += time;
         busy += time * cpu.busy.ratio;
         idle_samples += static_cast<double>(cpu.sum.idle_samples);
-        silent += static_cast<double>((cpu.sum.lost_time + cpu.sum.throttled).count());
+        silent += static_cast<double>((cpu.sum.lost_time + silent_time(cpu.sum)).count());
         estimated |= cpu.sum.time_estimated;
     }
     if (total <= 0 || silent > kSilent * total || (estimated && idle_samples == 0)) return std::nullopt;

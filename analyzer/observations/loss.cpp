@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/kernel_accounts.hpp"
 #include "analyzer/observations/phrases.hpp"
 #include "analyzer/observations/rules.hpp"
 #include "analyzer/profile/warnings.hpp"
@@ -78,7 +79,7 @@ void add_throttled(const Profile& profile, Observations& found) {
     double silent = 0;
     for (const auto& cpu : profile.cpus) {
         total += static_cast<double>(cpu.ledger.total);
-        silent += static_cast<double>(cpu.ledger.throttled);
+        silent += static_cast<double>(silent_time(cpu.sum).count());
     }
     const double share = total > 0 ? silent / total : 0;
     if (share < kThrottled) return;

@@ -42,8 +42,10 @@ std::vector<std::string> cpu_cells(const ProfileCpu& cpu, double idle_hertz) {
     const auto mode = [&](Mode m) {
         return percent(static_cast<double>(cpu.sum.mode_time[index_of(m)].count()), total);
     };
-    const auto unknown = cpu.ledger.lost + cpu.ledger.throttled + std::max<std::int64_t>(cpu.ledger.unexplained, 0);
-    const auto idle = cpu.sum.mode_time[index_of(Mode::kIdle)].count() + cpu.ledger.idle_unsampled;
+    const auto silent = silent_time(cpu.sum).count();
+    const auto unknown = cpu.ledger.lost + silent + std::max<std::int64_t>(cpu.ledger.unexplained, 0);
+    const auto idle = cpu.sum.mode_time[index_of(Mode::kIdle)].count() + cpu.ledger.idle_unsampled +
+                      cpu.sum.throttled.count() - silent;
     return {std::to_string(cpu.sum.cpu.value),
             ratio_percent(cpu.busy.ratio),
             fmt::format("{:.1f} to {:.1f}", 100 * cpu.busy.interval.low, 100 * cpu.busy.interval.high),

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "analyzer/kernel_accounts.hpp"
+
 namespace perfvigil::analyzer {
 namespace {
 
@@ -83,6 +85,24 @@ TEST(Busy, ThrottledTicksAreAsGoodAsLost) {
     EXPECT_DOUBLE_EQ(busy_of(cpu).interval.low, 0);
     EXPECT_DOUBLE_EQ(busy_of(cpu).interval.high, 1);
     EXPECT_NEAR(busy_of(cpu).ratio, 0.5, 1e-9);
+}
+
+// A CPU that idles without ticks is throttled for want of them.
+TEST(Busy, TicksThatAreSilentInIdleAreNotLost) {
+    CpuSlice cpu = cpu_of(1000, 3, 97);
+    cpu.throttled = cpu.enabled / 10 * 9;
+    EXPECT_EQ(silent_time(cpu), cpu.throttled);
+    EXPECT_GT(busy_of(cpu).interval.high, 0.9) << "nothing says that it was idle";
+    cpu.times_known = true;
+    cpu.times.idle = static_cast<std::uint64_t>(cpu.enabled.count()) / 1000 * 980;
+    cpu.times.iowait = static_cast<std::uint64_t>(cpu.enabled.count()) / 1000 * 10;
+    EXPECT_NEAR(to_seconds(silent_time(cpu)), 0.01 * to_seconds(cpu.enabled) + 0.02, 0.001);
+    const Busy busy = busy_of(cpu);
+    EXPECT_LT(busy.interval.high, 0.03);
+    EXPECT_LE(busy.ratio, busy.interval.high) << "where samples come with waking, they are busier than the rest";
+    EXPECT_GE(busy.ratio, busy.interval.low);
+    cpu.times.idle = cpu.times.iowait = 0;
+    EXPECT_EQ(silent_time(cpu), cpu.throttled) << "it was not idle";
 }
 
 // The kernel wrote no sample while the CPU was idle: the ticks due are what busy is a share of.

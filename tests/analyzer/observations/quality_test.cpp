@@ -119,14 +119,29 @@ TEST(LostSamples, NameTheCpuThatLostMost) {
 TEST(ThrottledClock, SaysHowMuchTimeIsMissing) {
     ObservedProfile p;
     p.rest(1000);
-    auto& ledger = p.cpu(500).ledger;
-    ledger.throttled = ledger.total / 5;
+    auto& cpu = p.cpu(500).sum;
+    cpu.throttled = cpu.enabled / 5;
     EXPECT_EQ(p.find("throttled_clock").severity, Severity::kWarning);
     EXPECT_THAT(p.find("throttled_clock").evidence, HasSubstr("2.020 s: 20 % of the CPUs' time"));
-    ledger.throttled = ledger.total / 50;
+    cpu.throttled = cpu.enabled / 50;
     EXPECT_EQ(p.find("throttled_clock").severity, Severity::kNotice);
-    ledger.throttled = ledger.total / 200;
+    cpu.throttled = cpu.enabled / 200;
     EXPECT_FALSE(p.fires("throttled_clock"));
+}
+
+TEST(ThrottledClock, ACpuThatIdledWithoutTicksHasNothingMissing) {
+    ObservedProfile p;
+    p.rest(1000);
+    auto& cpu = p.cpu(3).sum;
+    cpu.samples = 100;
+    cpu.idle_samples = 97;
+    cpu.throttled = cpu.enabled / 10 * 9;
+    EXPECT_EQ(p.find("throttled_clock").severity, Severity::kWarning) << "nothing says that it was idle";
+    cpu.times_known = true;
+    cpu.times.idle = static_cast<std::uint64_t>(cpu.enabled.count()) / 1000 * 995;
+    EXPECT_FALSE(p.fires("throttled_clock"));
+    cpu.times.idle = static_cast<std::uint64_t>(cpu.enabled.count()) / 2;
+    EXPECT_EQ(p.find("throttled_clock").severity, Severity::kWarning) << "idle for half of it";
 }
 
 // --- too_few_samples
