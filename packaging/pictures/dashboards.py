@@ -6,6 +6,7 @@ query answered by it and drawn by gnuplot where the panel stands.
 usage: dashboards.py BUILD OUT [SECONDS]
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -19,6 +20,7 @@ import time
 import urllib.parse
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
 sys.path.insert(0, str(SOURCE / "tests/packaging"))
 import check_dashboards as monitored  # noqa: E402
 
@@ -191,25 +193,32 @@ class Units:
 
     def remove(self):
         for folder in [*self.slice.glob("*.service"), self.slice] if self.slice and self.slice.exists() else []:
-            folder.rmdir()
+            # What a load leaves behind may take a moment to end; an empty group costs nothing.
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def make_load(seconds):
     """One load after the other, fed with what is at hand where it reads."""
     food = max(pathlib.Path("/usr/lib").rglob("*.so*"), key=lambda path: path.stat().st_size if path.is_file() else 0)
     units = Units()
-    for unit, load in LOADS.items():
-        end = time.monotonic() + seconds / len(LOADS)
-        while time.monotonic() < end:
-            with open(food, "rb") as stream:
-                one = subprocess.Popen(["sh", "-c", f'{units.join(unit)}; exec "$@"', "sh", *load], stdin=stream,
-                                       stdout=subprocess.DEVNULL)
-                try:
-                    one.wait(end - time.monotonic())
-                except subprocess.TimeoutExpired:
-                    one.terminate()
-                    one.wait(10)
-    units.remove()
+    try:
+        for unit, load in LOADS.items():
+            end = time.monotonic() + seconds / len(LOADS)
+            while time.monotonic() < end:
+                run_load(f'{units.join(unit)}; exec "$@"', load, food, end)
+    finally:
+        units.remove()
+
+
+def run_load(script, load, food, end):
+    with open(food, "rb") as stream:
+        one = subprocess.Popen(["sh", "-c", script, "sh", *load], stdin=stream, stdout=subprocess.DEVNULL)
+        try:
+            one.wait(max(0.1, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            one.terminate()
+            one.wait(10)
 
 
 def main():
