@@ -57,18 +57,25 @@ struct Outcome {
     Reply reply;
 };
 
-asio::awaitable<void> exchange(Stream& stream, const std::string& socket_path, const std::string& target,
-                               std::chrono::seconds limit, Outcome& outcome) {
-    stream.expires_after(limit);
+struct Question {
+    http::verb method = http::verb::get;
+    std::string target{};
+    std::chrono::seconds limit{};
+};
+
+asio::awaitable<void> exchange(Stream& stream, const std::string& socket_path, const Question& question,
+                               Outcome& outcome) {
+    stream.expires_after(question.limit);
     const Local::endpoint endpoint(socket_path);
     if (auto [error] = co_await stream.async_connect(endpoint, kAwait); error) {
         outcome.failure = Failure{"connect", error};
         co_return;
     }
-    http::request<http::empty_body> request{http::verb::get, target, 11};
+    http::request<http::empty_body> request{question.method, question.target, 11};
     request.set(http::field::host, "localhost");
     request.set(http::field::user_agent, "perfvigil/" PERFVIGIL_VERSION);
     request.set(http::field::connection, "close");
+    if (question.method == http::verb::post) request.content_length(0);
     if (auto [error, sent] = co_await http::async_write(stream, request, kAwait); error) {
         outcome.failure = Failure{"send", error};
         co_return;
@@ -146,7 +153,7 @@ Error refusal_of(const Reply& reply) {
     return {reply.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalid, 0, refusal_in(reply.body)};
 }
 
-Result<Reply> get_once(const std::string& socket_path, const std::string& target, std::chrono::seconds limit) {
+Result<Reply> ask_once(const std::string& socket_path, const Question& question) {
     if (socket_path.size() >= sizeof(sockaddr_un::sun_path)) {
         return fail(ErrorCode::kInvalid, socket_path + ": too long for a Unix socket's path");
     }
@@ -154,7 +161,7 @@ Result<Reply> get_once(const std::string& socket_path, const std::string& target
     Stream stream(io);
     Outcome outcome;
     std::exception_ptr thrown;
-    asio::co_spawn(io, exchange(stream, socket_path, target, limit, outcome),
+    asio::co_spawn(io, exchange(stream, socket_path, question, outcome),
                    [&](std::exception_ptr exception) { thrown = std::move(exception); });
     io.run();
     if (thrown) std::rethrow_exception(thrown);
@@ -226,6 +233,15 @@ asio::awaitable<void> exchange_stream(Stream& stream, const std::string& socket_
     co_await read_pieces(stream, take, out);
 }
 
+Result<Reply> ask(const std::string& socket_path, const Question& question) {
+    auto reply = ask_once(socket_path, question);
+    const auto beside = read_socket_beside(socket_path);
+    if (reply || reply.error().code != ErrorCode::kPermission || beside.empty()) return reply;
+    auto read = ask_once(beside, question);
+    // Where there is none the control socket's trouble is the one to tell.
+    return !read && read.error().code == ErrorCode::kNotFound && read.error().error_number != 0 ? reply : read;
+}
+
 // Where the control socket is not open to us, the read socket beside it is asked from then on.
 asio::awaitable<void> ask_again(std::string path, const Watch& how) {
     const auto executor = co_await asio::this_coro::executor;
@@ -234,8 +250,8 @@ asio::awaitable<void> ask_again(std::string path, const Watch& how) {
         Outcome outcome;
         {
             Stream stream(executor);
-            const std::string target = how.target();
-            co_await exchange(stream, path, target, kWatchLimit, outcome);
+            const Question question{http::verb::get, how.target(), kWatchLimit};
+            co_await exchange(stream, path, question, outcome);
         }
         const auto beside = read_socket_beside(path);
         if (outcome.failure && outcome.failure->code == boost::system::errc::permission_denied && !beside.empty()) {
@@ -299,12 +315,12 @@ Result<void> watch(const std::string& socket_path, const Watch& how) {
 
 Result<Reply> get(const std::string& socket_path, const std::string& target, std::chrono::seconds limit) {
     if (const auto folder = store_of(socket_path)) return get_from_store(*folder, target);
-    auto reply = get_once(socket_path, target, limit);
-    const auto beside = read_socket_beside(socket_path);
-    if (reply || reply.error().code != ErrorCode::kPermission || beside.empty()) return reply;
-    auto read = get_once(beside, target, limit);
-    // Where there is none the control socket's trouble is the one to tell.
-    return !read && read.error().code == ErrorCode::kNotFound && read.error().error_number != 0 ? reply : read;
+    return ask(socket_path, {http::verb::get, target, limit});
+}
+
+Result<Reply> post(const std::string& socket_path, const std::string& target) {
+    constexpr std::chrono::seconds kLimit(30);
+    return ask(socket_path, {http::verb::post, target, kLimit});
 }
 
 Result<void> post_stream(const std::string& socket_path, const std::string& target,

@@ -22,6 +22,9 @@ struct Reply {
 [[nodiscard]] Result<Reply> get(const std::string& socket_path, const std::string& target,
                                 std::chrono::seconds limit = std::chrono::seconds(30));
 
+// POST `target`, what may be asked on the read socket too: it is tried as for get().
+[[nodiscard]] Result<Reply> post(const std::string& socket_path, const std::string& target);
+
 // POST `target`; `take` gets the answer's body as it comes, and may end it with an error. A first SIGINT or SIGTERM
 // asks the daemon for the end and goes on reading, a second one gives up.
 [[nodiscard]] Result<void> post_stream(const std::string& socket_path, const std::string& target,

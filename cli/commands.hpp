@@ -37,6 +37,7 @@ void add_kallsyms(CLI::App& app, int& exit_code);
 void add_bundle(CLI::App& app, int& exit_code);
 void add_windows(CLI::App& app, int& exit_code);
 void add_top(CLI::App& app, int& exit_code);
+void add_web(CLI::App& app, int& exit_code);
 
 // "perfvigil: <message>" on stderr; returns `code`.
 int complain(const Error& error, int code = kFailed);

@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
     add_bundle(app, exit_code);
     add_windows(app, exit_code);
     add_top(app, exit_code);
+    add_web(app, exit_code);
     app.failure_message(failure);
     if (auto fault = fault_of_command(app, argc > 1 ? argv[1] : ""); !fault.empty()) {
         return complain({ErrorCode::kInvalid, 0, std::move(fault)}, kUsage);

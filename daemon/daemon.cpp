@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "collector/sample_cost.hpp"
 #include "config/config.hpp"
+#include "daemon/analysis_desk.hpp"
 #include "daemon/analyst.hpp"
 #include "daemon/api.hpp"
 #include "daemon/board.hpp"
@@ -288,6 +289,7 @@ private:
         notifier_.stopping();
         doors_.stop_accepting();
         board_.live.close();
+        analyses_.close();
         watch_timer_.cancel();
         signals_.cancel();
         sampler_thread_.request_stop();
@@ -364,6 +366,13 @@ private:
     Result<std::vector<std::byte>> encoded_profile(const Window& window) override {
         return read_window(options_.store.directory, window);
     }
+    std::function<Result<std::vector<std::byte>>(const Window&)> profile_reader() override {
+        return [directory = options_.store.directory](const Window& window) { return read_window(directory, window); };
+    }
+    AnalysisDesk& analyses() override { return analyses_; }
+    std::string captures_directory() override { return options_.captures.directory; }
+    Page& page() override { return page_; }
+    WebSessions& web_sessions() override { return web_sessions_; }
     LiveFeed& live_feed() override { return board_.live; }
     std::string live_json(const LiveSlices& slices) override {
         return daemon::live_json({.run = started_wall_,
@@ -419,6 +428,10 @@ private:
 
     std::optional<FreezeDesk> freeze_desk_;
     std::optional<CaptureDesk> desk_;  // outlives the sessions, which hold its streams
+
+    AnalysisDesk analyses_;
+    Page page_{default_page_folder()};
+    WebSessions web_sessions_;
 
     asio::io_context io_{1};
     Doors doors_{io_, options_, board_.degraded};

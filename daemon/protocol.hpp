@@ -25,14 +25,24 @@ inline constexpr std::string_view kLatest = "latest";
 inline constexpr std::string_view kReport = "report";
 inline constexpr std::string_view kProfile = "profile";
 
+inline constexpr std::string_view kExport = "/v1/export";
+inline constexpr std::string_view kDiff = "/v1/diff";
+inline constexpr std::string_view kRaw = "/v1/raw";  // /v1/raw/profile, /v1/raw/heat
+inline constexpr std::string_view kHeat = "heat";
+
 // GET: those that run and wait. POST: one more, described by parameter::*; the answer ends with the capture.
 inline constexpr std::string_view kCaptures = "/v1/captures";
+
+// POST, on the sockets: a URL that opens the page once, over TCP. GET of it sets a cookie.
+inline constexpr std::string_view kWeb = "/v1/web";
+inline constexpr std::string_view kOpen = "/open";  // ?key=KEY
 
 // GET: what is frozen. POST: freezes what parameter::kLast says. POST below /{id}/thaw: gives one up.
 inline constexpr std::string_view kFrozen = "/v1/frozen";
 inline constexpr std::string_view kThaw = "thaw";
 
 inline constexpr std::string_view kTokenCookie = "perfvigil_token";
+inline constexpr std::string_view kSessionCookie = "perfvigil_session_";  // … and what tells daemons apart
 
 inline constexpr std::string_view kTextType = "text/plain; charset=utf-8";
 inline constexpr std::string_view kJsonType = "application/json";
@@ -127,6 +137,10 @@ inline constexpr std::string_view kCostPercent = "cost_percent";    // of the ho
 inline constexpr std::string_view kLabel = "label";
 inline constexpr std::string_view kTarget = "target";
 inline constexpr std::string_view kUid = "uid";
+
+// /v1/web
+inline constexpr std::string_view kUrl = "url";
+inline constexpr std::string_view kExpiresSeconds = "expires_seconds";
 
 // /v1/live: {"run": …, "state": …, "slices": [...]}
 inline constexpr std::string_view kRun = "run";  // when the daemon was started: slices are counted anew in each

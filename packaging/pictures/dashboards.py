@@ -6,6 +6,7 @@ query answered by it and drawn by gnuplot where the panel stands.
 usage: dashboards.py BUILD OUT [SECONDS]
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -19,6 +20,7 @@ import time
 import urllib.parse
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
 sys.path.insert(0, str(SOURCE / "tests/packaging"))
 import check_dashboards as monitored  # noqa: E402
 
@@ -26,9 +28,10 @@ WIDTH, ROW = 1040, 25  # pixels: of a board, of one of Grafana's rows
 STEP = 2
 COLORS = ["#3b7dd8", "#e08a2e", "#4caf6d", "#d4574e", "#8e6cc9", "#8c6d5b", "#d77fb5", "#7f7f7f", "#b5b33c", "#38b3c4",
           "#a9c7f0", "#f5c99a", "#a9dcb9", "#f0a9a4", "#cbbbe6"]
-# Each runs for a fifth of the time, beside a little of everything that the host does anyway.
-LOADS = [["xz", "-9", "-T1", "-c"], ["gzip", "-9", "-c"], ["sha256sum"], ["stress-ng", "--pipe", "1", "-q"],
-         ["stress-ng", "--hdd", "1", "--hdd-bytes", "64M", "-q"]]
+# By unit; each runs for a fifth of the time, beside a little of everything that the host does anyway.
+LOADS = {"backup.service": ["xz", "-9", "-T1", "-c"], "archive.service": ["gzip", "-9", "-c"],
+         "verify.service": ["sha256sum"], "queue.service": ["stress-ng", "--pipe", "1", "-q"],
+         "database.service": ["stress-ng", "--hdd", "1", "--hdd-bytes", "64M", "-q"]}
 
 
 def value_of(unit, value):
@@ -170,32 +173,61 @@ def draw_board(board, answers, out):
     ran = subprocess.run(["gnuplot"], input="\n".join(script), text=True, capture_output=True, check=False)
     if ran.returncode != 0:
         raise SystemExit(f"dashboards.py: gnuplot on {out.name}: {ran.stderr.strip()[-1000:]}")
+    subprocess.run(["pngquant", "--force", "--output", out, "64", out], check=True)
     print(f"{out} ({out.stat().st_size >> 10} KiB)")
+
+
+class Units:
+    """Control groups that look like units of systemd; none where there is no cgroup2."""
+
+    def __init__(self):
+        mounts = re.findall(r"^\S+ (\S+) cgroup2 ", pathlib.Path("/proc/mounts").read_text(), re.M)
+        self.slice = pathlib.Path(mounts[0]) / "pictures.slice" if mounts else None
+
+    def join(self, unit):
+        """What a shell runs to become a task of it."""
+        if self.slice is None:
+            return ":"
+        (self.slice / unit).mkdir(parents=True, exist_ok=True)
+        return f"echo $$ >{self.slice / unit}/cgroup.procs"
+
+    def remove(self):
+        for folder in [*self.slice.glob("*.service"), self.slice] if self.slice and self.slice.exists() else []:
+            # What a load leaves behind may take a moment to end; an empty group costs nothing.
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def make_load(seconds):
     """One load after the other, fed with what is at hand where it reads."""
     food = max(pathlib.Path("/usr/lib").rglob("*.so*"), key=lambda path: path.stat().st_size if path.is_file() else 0)
-    for load in LOADS:
-        if not shutil.which(load[0]):
-            raise SystemExit(f"dashboards.py: {load[0]} is missing: ./dev deps test")
-        end = time.monotonic() + seconds / len(LOADS)
-        while time.monotonic() < end:
-            with open(food, "rb") as stream:
-                one = subprocess.Popen(load, stdin=stream, stdout=subprocess.DEVNULL)
-                try:
-                    one.wait(end - time.monotonic())
-                except subprocess.TimeoutExpired:
-                    one.terminate()
-                    one.wait(10)
+    units = Units()
+    try:
+        for unit, load in LOADS.items():
+            end = time.monotonic() + seconds / len(LOADS)
+            while time.monotonic() < end:
+                run_load(f'{units.join(unit)}; exec "$@"', load, food, end)
+    finally:
+        units.remove()
+
+
+def run_load(script, load, food, end):
+    with open(food, "rb") as stream:
+        one = subprocess.Popen(["sh", "-c", script, "sh", *load], stdin=stream, stdout=subprocess.DEVNULL)
+        try:
+            one.wait(max(0.1, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            one.terminate()
+            one.wait(10)
 
 
 def main():
     build, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     seconds = int(sys.argv[3]) if len(sys.argv) > 3 else 300
     prometheus = monitored.prometheus_program()
-    if not prometheus or not shutil.which("gnuplot") or os.geteuid() != 0:
-        raise SystemExit("dashboards.py: needs root, gnuplot (gnuplot-nox) and prometheus: ./dev deps test")
+    missing = [tool for tool in ("gnuplot", "pngquant", "stress-ng") if not shutil.which(tool)]
+    if not prometheus or missing or os.geteuid() != 0:
+        raise SystemExit(f"dashboards.py: needs root, prometheus and {' '.join(missing)}: ./dev pictures")
     with tempfile.TemporaryDirectory(prefix="perfvigil-pictures-") as name:
         with monitored.Hosts(build / "perfvigild", prometheus, pathlib.Path(name), ["web-1", "web-2"]) as hosts:
             make_load(seconds)

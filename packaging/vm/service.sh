@@ -39,6 +39,6 @@ vm_add "$here/guest/service"
 vm_add "$packages/perfvigil.deb"
 vm_add "$packages/perfvigil-next.deb"
 started=$SECONDS
-vm_run service "${vm_seconds:-1500}" "$out"
+vm_run service "${vm_seconds:-1200}" "$out"
 echo "the machine ran for $((SECONDS - started)) s"
 python3 "$here/judge_service.py" "$out"

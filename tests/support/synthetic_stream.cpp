@@ -190,7 +190,7 @@ void SyntheticStream::deliver_start(collector::RecordSink& sink) {
         for (std::size_t i = 0; i < options_.processes_per_cpu; ++i) {
             const Pid pid = pid_of(cpu, i);
             collector::CommRecord comm{.sample = id(pid), .pid = pid, .tid = Tid{pid.value}, .by_exec = true};
-            comm.comm = "worker";
+            comm.comm = options_.comm;
             send(record_bytes(layout, comm));
             collector::MmapRecord mmap{.sample = id(pid), .pid = pid, .tid = Tid{pid.value}};
             mmap.start = SyntheticCode::kProgramStart;

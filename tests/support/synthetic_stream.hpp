@@ -69,6 +69,7 @@ struct SyntheticOptions {
     std::string program = "/usr/bin/worker";
     BuildId program_build_id{};  // said in its mappings; empty: they have an inode
     std::size_t processes_per_cpu = 2;
+    std::string comm = "worker";     // of all of them
     std::size_t late_per_slice = 0;  // records that come after the cut
     // Share of the time in which cycles has a counter; the rest others have it (multiplexing).
     double cycles_running = 1;
