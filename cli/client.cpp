@@ -249,8 +249,8 @@ asio::awaitable<void> ask_again(std::string path, const Watch& how) {
         Outcome outcome;
         {
             Stream stream(executor);
-            const std::string target = how.target();
-            co_await exchange(stream, path, target, kWatchLimit, outcome);
+            const Question question{http::verb::get, how.target(), kWatchLimit};
+            co_await exchange(stream, path, question, outcome);
         }
         const auto beside = read_socket_beside(path);
         if (outcome.failure && outcome.failure->code == boost::system::errc::permission_denied && !beside.empty()) {
