@@ -120,12 +120,12 @@ Result<Reply> profile(const std::string& directory, const std::vector<std::strin
 }  // namespace
 
 void add_store(CLI::App& command, std::string& socket) {
-    auto* option = command
-                       .add_option_function<std::string>(
-                           "--store", [&socket](const std::string& folder) { socket = std::string(kPrefix) + folder; },
-                           "read a store's folder instead of asking the daemon, such as a copy from another host")
-                       ->option_text("DIR");
-    if (auto* daemon_socket = command.get_option_no_throw("--socket")) option->excludes(daemon_socket);
+    // After --socket, so that it wins over what the environment names.
+    command
+        .add_option_function<std::string>(
+            "--store", [&socket](const std::string& folder) { socket = std::string(kPrefix) + folder; },
+            "read a store's folder instead of asking the daemon, such as a copy from another host")
+        ->option_text("DIR");
 }
 
 std::optional<std::string> store_of(const std::string& socket) {

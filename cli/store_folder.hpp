@@ -13,7 +13,7 @@
 
 namespace perfvigil::cli {
 
-// --store DIR: stands where the socket's path does, and excludes --socket.
+// --store DIR: stands where the socket's path does. After add_socket().
 void add_store(CLI::App& command, std::string& socket);
 
 // The folder, where `socket` stands for one.

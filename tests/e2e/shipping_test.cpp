@@ -58,8 +58,9 @@ TEST_F(ShippingTest, ACollectorGetsEachWindowOnceInItsOrder) {
     const auto windows = daemon.stored_windows().size();
     ASSERT_TRUE(daemon.wait_windows(windows + 2)) << "nobody waits for it";
     collector.behave(200);
-    ASSERT_TRUE(daemon.wait_until([&] { return !is_degraded("ship") && shipped("sent") > windows + 2; }))
-        << daemon.log();
+    ASSERT_TRUE(daemon.wait_until([&] {
+        return !is_degraded("ship") && shipped("sent") > static_cast<double>(windows + 2);
+    })) << daemon.log();
     EXPECT_EQ(shipped("dropped"), 0);
     std::vector<std::string> ids;
     for (const auto& post : collector.posts()) {
