@@ -64,8 +64,12 @@ Shipper::~Shipper() {
 void Shipper::offer(std::string id) {
     {
         const std::lock_guard lock(mutex_);
-        // Whoever does not look for that long has lost them anyway (ShipQueue).
-        if (offers_.size() < parts_.options.waiting) offers_.push_back(std::move(id));
+        // More could not wait in the queue either: while one try goes on, the oldest go here.
+        if (offers_.size() >= parts_.options.waiting) {
+            offers_.erase(offers_.begin());
+            ++offers_dropped_;
+        }
+        offers_.push_back(std::move(id));
     }
     wake_.raise();
 }
@@ -80,15 +84,16 @@ void Shipper::run(const std::stop_token& stop) {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
     while (!stop.stop_requested()) {
         take_offers();
-        const auto now = parts_.clock.monotonic();
-        if (queue_.front() != nullptr && queue_.due() <= now) {
-            try_one();
-        } else {
-            const auto left = std::chrono::ceil<std::chrono::milliseconds>(queue_.due() - now).count();
-            wake_.wait(queue_.front() == nullptr ? -1 : static_cast<int>(std::max<std::int64_t>(left, 1)));
+        const bool due = queue_.front() != nullptr && queue_.due() <= parts_.clock.monotonic();
+        if (due) try_one();
+        {
+            const std::lock_guard lock(mutex_);
+            published_ = queue_.counters();
+            published_.dropped += offers_dropped_;
         }
-        const std::lock_guard lock(mutex_);
-        published_ = queue_.counters();
+        if (due) continue;
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(queue_.due() - parts_.clock.monotonic()).count();
+        wake_.wait(queue_.front() == nullptr ? -1 : static_cast<int>(std::max<std::int64_t>(left, 1)));
     }
 }
 

@@ -59,6 +59,7 @@ private:
     bool caught_up_ = false;
     mutable std::mutex mutex_;
     std::vector<std::string> offers_;
+    std::uint64_t offers_dropped_ = 0;
     ShipCounters published_;
     WakeEvent wake_;
     WakeEvent stop_;

@@ -127,7 +127,7 @@ TEST_F(ShipperTest, WhatFailsIsTriedAgainInItsOrder) {
         ship->offer(complete(1));
         ship->offer(complete(2));
         ASSERT_TRUE(wait([&] { return ship->counters().retries >= 1; })) << how;
-        EXPECT_EQ(ship->counters().waiting, 2U);
+        ASSERT_TRUE(wait([&] { return ship->counters().waiting == 2; })) << how;
         EXPECT_THAT(reports(), ElementsAre(HasSubstr(url()))) << how;
         collector.behave(200);
         ASSERT_TRUE(wait([&] { return ship->counters().sent == 2; })) << how;
