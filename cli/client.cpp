@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <grp.h>
 #include <sys/stat.h>
@@ -16,14 +17,19 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/json.hpp>
 
+#include "base/fd.hpp"
 #include "base/text.hpp"
+#include "cli/store_folder.hpp"
 #include "daemon/protocol.hpp"
 
 namespace perfvigil::cli {
@@ -37,6 +43,9 @@ using Stream = beast::basic_stream<Local>;
 
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 constexpr std::uint64_t kMaxBody = 256U << 20;
+// The daemon answers a question for the next slice within 15 s.
+constexpr std::chrono::seconds kWatchLimit(30);
+constexpr std::chrono::seconds kWatchPause(1);
 
 // Where talking failed, with what the system said.
 struct Failure {
@@ -48,18 +57,25 @@ struct Outcome {
     Reply reply;
 };
 
-asio::awaitable<void> exchange(Stream& stream, const std::string& socket_path, const std::string& target,
-                               std::chrono::seconds limit, Outcome& outcome) {
-    stream.expires_after(limit);
+struct Question {
+    http::verb method = http::verb::get;
+    std::string target{};
+    std::chrono::seconds limit{};
+};
+
+asio::awaitable<void> exchange(Stream& stream, const std::string& socket_path, const Question& question,
+                               Outcome& outcome) {
+    stream.expires_after(question.limit);
     const Local::endpoint endpoint(socket_path);
     if (auto [error] = co_await stream.async_connect(endpoint, kAwait); error) {
         outcome.failure = Failure{"connect", error};
         co_return;
     }
-    http::request<http::empty_body> request{http::verb::get, target, 11};
+    http::request<http::empty_body> request{question.method, question.target, 11};
     request.set(http::field::host, "localhost");
     request.set(http::field::user_agent, "perfvigil/" PERFVIGIL_VERSION);
     request.set(http::field::connection, "close");
+    if (question.method == http::verb::post) request.content_length(0);
     if (auto [error, sent] = co_await http::async_write(stream, request, kAwait); error) {
         outcome.failure = Failure{"send", error};
         co_return;
@@ -112,6 +128,13 @@ Error explain(const Failure& failure, const std::string& socket_path) {
     if (failure.code == beast::error::timeout) {
         return {ErrorCode::kBusy, 0, fmt::format("{}: no answer in time ({})", socket_path, failure.step)};
     }
+    // systemd's sockets take callers in while the daemon starts, and drop them when it cannot.
+    if (errors(boost::system::errc::connection_reset) || errors(boost::system::errc::broken_pipe) ||
+        failure.code == http::error::end_of_stream || failure.code == http::error::partial_message) {
+        return {ErrorCode::kIo, failure.code.value(),
+                fmt::format("{} ({}): the daemon ended before it answered; systemctl status perfvigild says why", where,
+                            failure.step)};
+    }
     return {ErrorCode::kIo, failure.code.value(), fmt::format("{} ({})", where, failure.step)};
 }
 
@@ -130,7 +153,7 @@ Error refusal_of(const Reply& reply) {
     return {reply.status == 404 ? ErrorCode::kNotFound : ErrorCode::kInvalid, 0, refusal_in(reply.body)};
 }
 
-Result<Reply> get_once(const std::string& socket_path, const std::string& target, std::chrono::seconds limit) {
+Result<Reply> ask_once(const std::string& socket_path, const Question& question) {
     if (socket_path.size() >= sizeof(sockaddr_un::sun_path)) {
         return fail(ErrorCode::kInvalid, socket_path + ": too long for a Unix socket's path");
     }
@@ -138,7 +161,7 @@ Result<Reply> get_once(const std::string& socket_path, const std::string& target
     Stream stream(io);
     Outcome outcome;
     std::exception_ptr thrown;
-    asio::co_spawn(io, exchange(stream, socket_path, target, limit, outcome),
+    asio::co_spawn(io, exchange(stream, socket_path, question, outcome),
                    [&](std::exception_ptr exception) { thrown = std::move(exception); });
     io.run();
     if (thrown) std::rethrow_exception(thrown);
@@ -210,15 +233,94 @@ asio::awaitable<void> exchange_stream(Stream& stream, const std::string& socket_
     co_await read_pieces(stream, take, out);
 }
 
-}  // namespace
-
-Result<Reply> get(const std::string& socket_path, const std::string& target, std::chrono::seconds limit) {
-    auto reply = get_once(socket_path, target, limit);
+Result<Reply> ask(const std::string& socket_path, const Question& question) {
+    auto reply = ask_once(socket_path, question);
     const auto beside = read_socket_beside(socket_path);
     if (reply || reply.error().code != ErrorCode::kPermission || beside.empty()) return reply;
-    auto read = get_once(beside, target, limit);
+    auto read = ask_once(beside, question);
     // Where there is none the control socket's trouble is the one to tell.
     return !read && read.error().code == ErrorCode::kNotFound && read.error().error_number != 0 ? reply : read;
+}
+
+// Where the control socket is not open to us, the read socket beside it is asked from then on.
+asio::awaitable<void> ask_again(std::string path, const Watch& how) {
+    const auto executor = co_await asio::this_coro::executor;
+    asio::steady_timer pause(executor);
+    while (true) {
+        Outcome outcome;
+        {
+            Stream stream(executor);
+            const Question question{http::verb::get, how.target(), kWatchLimit};
+            co_await exchange(stream, path, question, outcome);
+        }
+        const auto beside = read_socket_beside(path);
+        if (outcome.failure && outcome.failure->code == boost::system::errc::permission_denied && !beside.empty()) {
+            path = beside;
+            continue;
+        }
+        if (!outcome.failure && outcome.reply.status < 400) {
+            how.on_reply(outcome.reply);
+            continue;
+        }
+        how.on_trouble(outcome.failure ? explain(*outcome.failure, path) : refusal_of(outcome.reply));
+        pause.expires_after(kWatchPause);
+        if (auto [error] = co_await pause.async_wait(kAwait); error) co_return;
+    }
+}
+
+asio::awaitable<void> read_keys(asio::io_context& io, asio::posix::stream_descriptor& terminal, const Watch& how) {
+    std::array<char, 64> keys{};
+    while (true) {
+        auto [error, size] = co_await terminal.async_read_some(asio::buffer(keys), kAwait);
+        if (error || !how.on_keys(std::string_view(keys.data(), size))) break;
+    }
+    io.stop();
+}
+
+asio::awaitable<void> heed_signals(asio::io_context& io, asio::signal_set& signals, const Watch& how) {
+    while (true) {
+        auto [error, number] = co_await signals.async_wait(kAwait);
+        if (error || number != SIGWINCH) break;
+        how.on_resize();
+    }
+    io.stop();
+}
+
+}  // namespace
+
+Result<void> watch(const std::string& socket_path, const Watch& how) {
+    if (socket_path.size() >= sizeof(sockaddr_un::sun_path)) {
+        return fail(ErrorCode::kInvalid, socket_path + ": too long for a Unix socket's path");
+    }
+    // Opened anew: what is read without blocking must not share its state with standard output.
+    auto keyboard = open_file("/dev/tty", O_RDONLY | O_NOCTTY);
+    if (!keyboard) return fail(std::move(keyboard.error()));
+    asio::io_context io(1);
+    asio::posix::stream_descriptor terminal(io, keyboard->release());
+    asio::signal_set signals(io, SIGINT, SIGTERM, SIGHUP);
+    signals.add(SIGWINCH);
+    std::exception_ptr thrown;
+    const auto on_end = [&](std::exception_ptr exception) {
+        if (!exception) return;
+        thrown = std::move(exception);
+        io.stop();
+    };
+    asio::co_spawn(io, ask_again(socket_path, how), on_end);
+    asio::co_spawn(io, read_keys(io, terminal, how), on_end);
+    asio::co_spawn(io, heed_signals(io, signals, how), on_end);
+    io.run();
+    if (thrown) std::rethrow_exception(thrown);
+    return {};
+}
+
+Result<Reply> get(const std::string& socket_path, const std::string& target, std::chrono::seconds limit) {
+    if (const auto folder = store_of(socket_path)) return get_from_store(*folder, target);
+    return ask(socket_path, {http::verb::get, target, limit});
+}
+
+Result<Reply> post(const std::string& socket_path, const std::string& target) {
+    constexpr std::chrono::seconds kLimit(30);
+    return ask(socket_path, {http::verb::post, target, kLimit});
 }
 
 Result<void> post_stream(const std::string& socket_path, const std::string& target,

@@ -29,6 +29,7 @@ void add_report(CLI::App& app, int& exit_code);
 void add_diff(CLI::App& app, int& exit_code);
 void add_record(CLI::App& app, int& exit_code);
 void add_capture(CLI::App& app, int& exit_code);
+void add_freeze(CLI::App& app, int& exit_code);  // freeze, thaw and captures
 void add_export(CLI::App& app, int& exit_code);
 void add_annotate(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
@@ -36,6 +37,7 @@ void add_kallsyms(CLI::App& app, int& exit_code);
 void add_bundle(CLI::App& app, int& exit_code);
 void add_windows(CLI::App& app, int& exit_code);
 void add_top(CLI::App& app, int& exit_code);
+void add_web(CLI::App& app, int& exit_code);
 
 // "perfvigil: <message>" on stderr; returns `code`.
 int complain(const Error& error, int code = kFailed);

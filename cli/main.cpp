@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
     add_diff(app, exit_code);
     add_record(app, exit_code);
     add_capture(app, exit_code);
+    add_freeze(app, exit_code);
     add_export(app, exit_code);
     add_annotate(app, exit_code);
     add_doctor(app, exit_code);
@@ -61,6 +62,7 @@ int main(int argc, char** argv) {
     add_bundle(app, exit_code);
     add_windows(app, exit_code);
     add_top(app, exit_code);
+    add_web(app, exit_code);
     app.failure_message(failure);
     if (auto fault = fault_of_command(app, argc > 1 ? argv[1] : ""); !fault.empty()) {
         return complain({ErrorCode::kInvalid, 0, std::move(fault)}, kUsage);

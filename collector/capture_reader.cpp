@@ -127,11 +127,14 @@ void CaptureReader::State::end_round(RecordSink& sink) {
 }
 
 bool CaptureReader::State::step(RecordSink& sink) {
-    for (std::size_t i = 0; i < kRecordsPerPump; ++i) {
+    // A round of ours ends with a slice's cut: whoever replays the capture keeps its pace between two stretches.
+    bool round_ended = false;
+    for (std::size_t i = 0; i < kRecordsPerPump && !round_ended; ++i) {
         if (current_input == source.inputs.size()) return false;
         auto next = input().next();
         if (next) {
             take(*next, input().stable(), sink);
+            round_ended = ours && next->header.type == kRecordFinishedRound;
             continue;
         }
         end_input(next.error());

@@ -30,8 +30,9 @@ std::vector<std::byte> encode_compression(const CaptureSummary::Compression& use
         {kVersion, kZstd, static_cast<std::uint32_t>(used.level), static_cast<std::uint32_t>(ratio), used.block_size});
 }
 
-std::map<unsigned, std::vector<std::byte>> features_of(const CaptureHead& head, const CaptureSummary& summary) {
-    const HostFacts& host = head.host();
+std::map<unsigned, std::vector<std::byte>> features_of(const HostFacts& host,
+                                                       const std::vector<EventDescription>& events,
+                                                       const CaptureSummary& summary) {
     std::map<unsigned, std::vector<std::byte>> all;
     const auto add_text = [&](HeaderFeature bit, std::string_view text) {
         if (!text.empty()) all[bit] = encode_text_feature(text);
@@ -46,7 +47,7 @@ std::map<unsigned, std::vector<std::byte>> features_of(const CaptureHead& head, 
     add_text(kFeatureCpuid, host.cpuid);
     all[kFeatureTotalMemory] = encode_numbers64_feature({host.total_memory_kib});
     if (!host.command_line.empty()) all[kFeatureCommandLine] = encode_command_line_feature(host.command_line);
-    all[kFeatureEventDescription] = encode_events_feature(head.descriptions());
+    all[kFeatureEventDescription] = encode_events_feature(events);
     if (const auto& times = summary.sample_times)
         all[kFeatureSampleTime] = encode_numbers64_feature({to_ns(times->first), to_ns(times->last)});
     all[kFeatureClockid] = encode_numbers64_feature({1});  // resolution, ns
@@ -57,9 +58,9 @@ std::map<unsigned, std::vector<std::byte>> features_of(const CaptureHead& head, 
 
 }  // namespace
 
-void append_features(const CaptureHead& head, const CaptureSummary& summary, std::uint64_t at, CaptureHeader& header,
-                     std::vector<std::byte>& out) {
-    const auto sections = features_of(head, summary);
+void append_features(const HostFacts& host, const std::vector<EventDescription>& events, const CaptureSummary& summary,
+                     std::uint64_t at, CaptureHeader& header, std::vector<std::byte>& out) {
+    const auto sections = features_of(host, events, summary);
     ByteWriter to(out);
     at += sections.size() * kFeatureTableEntrySize;
     for (const auto& [bit, content] : sections) {

@@ -14,10 +14,13 @@
 
 #include "base/build_id.hpp"
 #include "collector/capture_features.hpp"
-#include "collector/capture_head.hpp"
 #include "collector/capture_header.hpp"
+#include "collector/host_facts.hpp"
 
 namespace perfvigil::collector {
+
+// Records of so many bytes become one COMPRESSED record: even what does not compress fits its 16-bit size then.
+inline constexpr std::size_t kCaptureBlockSize = 63U << 10;
 
 struct CaptureSummary {
     struct Compression {
@@ -32,8 +35,8 @@ struct CaptureSummary {
 };
 
 // Feature table and features, which will lie at `at`; their bits are set in `header`.
-void append_features(const CaptureHead& head, const CaptureSummary& summary, std::uint64_t at, CaptureHeader& header,
-                     std::vector<std::byte>& out);
+void append_features(const HostFacts& host, const std::vector<EventDescription>& events, const CaptureSummary& summary,
+                     std::uint64_t at, CaptureHeader& header, std::vector<std::byte>& out);
 
 // The last part of a file of which `out` begins at `at`.
 void append_facts(const CaptureFacts& facts, std::uint64_t at, std::vector<std::byte>& out);

@@ -18,8 +18,6 @@
 namespace perfvigil::collector {
 namespace {
 
-// Records of so many bytes become one COMPRESSED record: even what does not compress fits its 16-bit size then.
-constexpr std::size_t kBlockSize = 63U << 10;
 constexpr std::size_t kMaxRecordSize = 65535;
 constexpr std::uint32_t kFirstUserSpaceRecord = 64;
 
@@ -176,7 +174,7 @@ void CaptureWriter::State::open_with_baseline() {
 
 // Records are not torn apart where that can be avoided: a killed recorder loses whole ones then.
 void CaptureWriter::State::append(Bytes record) {
-    if (block.size() + record.size() > kBlockSize) close_block();
+    if (block.size() + record.size() > kCaptureBlockSize) close_block();
     block.insert(block.end(), record.begin(), record.end());
 }
 
@@ -244,7 +242,7 @@ void CaptureWriter::State::cut(const Cut& made) {
 void CaptureWriter::State::close_block() {
     Bytes rest = block;
     while (!rest.empty()) {
-        const Bytes part = rest.first(std::min(rest.size(), kBlockSize));
+        const Bytes part = rest.first(std::min(rest.size(), kCaptureBlockSize));
         rest = rest.subspan(part.size());
         if (compressor)
             compress(part);
@@ -308,9 +306,9 @@ Result<void> CaptureWriter::State::finish() {
     header.data.size = data_end - head.data_offset();
     CaptureSummary summary{.build_ids = std::move(build_ids)};
     if (samples > 0) summary.sample_times = {first_sample, last_sample};
-    if (compressor) summary.compression = {options.compression_level, bytes_in, bytes_out, kBlockSize};
+    if (compressor) summary.compression = {options.compression_level, bytes_in, bytes_out, kCaptureBlockSize};
     std::vector<std::byte> tail;
-    append_features(head, summary, data_end, header, tail);
+    append_features(head.host(), head.descriptions(), summary, data_end, header, tail);
     auto whole_head = head.final(header, data_end, tail);
     append_facts(head.facts(cuts), data_end, tail);
     ready.insert(ready.end(), tail.begin(), tail.end());

@@ -281,8 +281,9 @@ Error permission_error(EventKernel& kernel, const RecordingOptions& options, std
     } else if (*paranoid > 2) {
         why = fmt::format(
             "kernel.perf_event_paranoid is {}, and above 2 this distribution's kernel wants CAP_SYS_ADMIN, CAP_PERFMON "
-            "is not enough; run as root, or set sysctl kernel.perf_event_paranoid=2, or add CAP_SYS_ADMIN "
-            "(systemd: AmbientCapabilities=)",
+            "is not enough; run as root, or set sysctl kernel.perf_event_paranoid=2 (as the shipped 60-perfvigil.conf "
+            "does), or add CAP_SYS_ADMIN (systemd: AmbientCapabilities= and CapabilityBoundingSet=, as the shipped "
+            "debian-paranoid.conf does)",
             *paranoid);
     } else if (whole_cpus) {
         why = fmt::format(

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kMaxFile = 1U << 20;
 constexpr std::size_t kCommentWidth = 100;
+// Each has series of its own.
+constexpr std::size_t kMostRules = 32;
 
 std::string did_you_mean(std::string_view key) {
     const auto near = nearest_key(key);
@@ -73,6 +75,7 @@ public:
         require(!o.captures.enabled || o.captures.directory != o.store.directory, {"captures.dir", "store.dir"},
                 "is the same as store.dir", "give each its own folder");
         check_store();
+        check_triggers();
         require(o.sockets.read != o.sockets.control, {"sockets.read", "sockets.control"},
                 "is the same as sockets.control", "give each its own path");
         const auto& listen = o.listen;
@@ -104,6 +107,23 @@ private:
                 "is shorter than store.windows.keep or store.archives.length", "write a longer time");
         require(store.archive_age >= store.rollup_age, {"store.archives.keep", "store.rollups.keep"},
                 "is shorter than store.rollups.keep", "write at least " + DurationFormat{}.print(store.rollup_age));
+    }
+
+    void check_triggers() {
+        const Options& o = loaded_.options;
+        const auto& rules = o.triggers.rules;
+        for (std::size_t i = 0; i < rules.size(); ++i) {
+            const bool first = std::ranges::find(rules, rules[i].name, &TriggerRule::name) - rules.begin() ==
+                               static_cast<std::ptrdiff_t>(i);
+            require(first, {"triggers.rules"}, "two rules are called " + rules[i].name, "give each its own name");
+        }
+        require(rules.size() <= kMostRules, {"triggers.rules"},
+                "has more than " + std::to_string(kMostRules) + " rules", "write fewer");
+        require(rules.empty() || o.captures.enabled, {"triggers.rules", "captures.enabled"},
+                "needs captures.enabled: without captures there is nothing to freeze",
+                "set captures.enabled: true, or remove the rules");
+        require(o.triggers.capture_duration <= o.on_demand.longest, {"triggers.capture.duration", "on_demand.longest"},
+                "is longer than on_demand.longest", "write at most " + DurationFormat{}.print(o.on_demand.longest));
     }
 
     // The first of `keys` bears the fault.

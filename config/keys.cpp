@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/edit_distance.hpp"
+#include "config/ship_format.hpp"
+#include "config/trigger_format.hpp"
 #include "config/values.hpp"
 
 namespace perfvigil::config {
@@ -199,9 +201,37 @@ void add_captures(std::vector<Key>& all) {
     all.push_back(scalar("captures.keep", kLive, PERFVIGIL_FIELD(captures.keep),
                          DurationFormat{Seconds(1), 3660 * 24 * kHour},
                          "How long capture files are kept, counted from their begin."));
+    all.push_back(scalar("captures.frozen", kLive, PERFVIGIL_FIELD(captures.frozen_bytes), BytesFormat{kMiB, 16 * kTiB},
+                         "Limit of all frozen captures together (perfvigil freeze, triggers.rules). They count "
+                         "neither in captures.bytes nor in captures.keep. Beyond it what rules froze goes, the oldest "
+                         "first; what a person froze stays, and new ones are refused."));
     all.push_back(scalar("captures.compression", kRestart, PERFVIGIL_FIELD(captures.compression),
                          NumberFormat<std::uint32_t>{0, 19},
                          "zstd level, 0 for none. 3 makes files about five times smaller at little cost."));
+}
+
+void add_triggers(std::vector<Key>& all) {
+    all.push_back(list("triggers.rules", kLive, PERFVIGIL_FIELD(triggers.rules), TriggerRuleFormat{},
+                       "When to keep what was recorded until then, and to look closer: NAME when SIGNAL > LIMIT for "
+                       "DURATION, such as saturated when cpu_busy > 95% for 1min. Signals: cpu_busy, function NAME, "
+                       "unit NAME, loss, pressure cpu|memory|io some|full, load, load_per_cpu. docs/triggers.md says "
+                       "what each is. Judged at the end of each slice."));
+    all.push_back(scalar("triggers.last", kLive, PERFVIGIL_FIELD(triggers.last), DurationFormat{Seconds(1), 24 * kHour},
+                         "How far back from that moment captures are frozen."));
+    all.push_back(scalar("triggers.pause", kLive, PERFVIGIL_FIELD(triggers.pause),
+                         DurationFormat{Seconds(1), 24 * 366 * kHour},
+                         "A rule that did something does nothing more for so long; that it would have is counted."));
+    all.push_back(scalar("triggers.per_hour", kLive, PERFVIGIL_FIELD(triggers.per_hour),
+                         NumberFormat<std::uint32_t>{1, 60},
+                         "How often in an hour all rules together may do something."));
+    all.push_back(scalar("triggers.capture.duration", kLive, PERFVIGIL_FIELD(triggers.capture_duration),
+                         DurationFormat{{}, 24 * kHour},
+                         "How long the capture is that a rule begins; at most on_demand.longest. It counts against "
+                         "budget.captures. 0: none is begun."));
+    all.push_back(scalar("triggers.capture.frequency", kLive, PERFVIGIL_FIELD(triggers.capture_frequency),
+                         FrequencyFormat{1, 20000},
+                         "Its samples per second, of each event on each CPU; fewer where budget.captures allows no "
+                         "more."));
 }
 
 void add_on_demand(std::vector<Key>& all) {
@@ -214,6 +244,18 @@ void add_on_demand(std::vector<Key>& all) {
                          "How many more wait for one of those to end; others are refused."));
     all.push_back(scalar("on_demand.longest", kRestart, PERFVIGIL_FIELD(on_demand.longest),
                          DurationFormat{Seconds(1), 24 * kHour}, "The longest duration that a caller may ask for."));
+}
+
+void add_ship(std::vector<Key>& all) {
+    all.push_back(scalar("ship.to", kRestart, PERFVIGIL_FIELD(ship.to), ShipTargetFormat{},
+                         "Where stored windows are sent besides: a folder, or http:// and the address of a collector, "
+                         "such as http://127.0.0.1:4318/v1development/profiles. They hold the names of what every user "
+                         "runs. Empty: nowhere."));
+    all.push_back(scalar("ship.format", kRestart, PERFVIGIL_FIELD(ship.format), ShipFormatFormat{},
+                         "otlp (OpenTelemetry profiles, all events) or pprof (gzip, the clock's)."));
+    all.push_back(scalar("ship.waiting", kRestart, PERFVIGIL_FIELD(ship.waiting), NumberFormat<std::uint32_t>{1, 10000},
+                         "How many windows wait for a collector that does not take them; of more the oldest are given "
+                         "up, counted. They wait in the store, so nothing is kept twice."));
 }
 
 void add_doors(std::vector<Key>& all) {
@@ -283,7 +325,9 @@ const std::vector<Key>& keys() {
         add_analysis(made);
         add_store(made);
         add_captures(made);
+        add_triggers(made);
         add_on_demand(made);
+        add_ship(made);
         add_doors(made);
         add_limits(made);
         return made;

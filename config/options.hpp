@@ -10,6 +10,8 @@
 
 #include "base/time.hpp"
 #include "collector/recording_options.hpp"
+#include "config/ship.hpp"
+#include "config/trigger_rule.hpp"
 
 namespace perfvigil::config {
 
@@ -51,11 +53,22 @@ struct StoreOptions {
 struct CaptureOptions {
     bool enabled = true;
     std::string directory = "/var/lib/perfvigil/captures";
-    std::uint64_t file_bytes = 64ULL << 20;  // a file is cut at the next slice boundary beyond this …
-    Nanoseconds file_age = Seconds(600);     // … or this
-    std::uint64_t bytes = 1ULL << 30;        // all files; beyond it the oldest are removed
-    Nanoseconds keep = Hours(24);            // older ones are removed
-    std::uint32_t compression = 3;           // zstd level, 0: none
+    std::uint64_t file_bytes = 64ULL << 20;   // a file is cut at the next slice boundary beyond this …
+    Nanoseconds file_age = Seconds(600);      // … or this
+    std::uint64_t bytes = 1ULL << 30;         // all files; beyond it the oldest are removed
+    Nanoseconds keep = Hours(24);             // older ones are removed
+    std::uint64_t frozen_bytes = 1ULL << 30;  // all that are frozen, which count in neither of the two above
+    std::uint32_t compression = 3;            // zstd level, 0: none
+};
+
+// What is kept of captures, and recorded besides, when something happens.
+struct TriggerOptions {
+    std::vector<TriggerRule> rules;
+    Nanoseconds last = Seconds(600);             // so much from before it is frozen
+    Nanoseconds pause = Hours(1);                // a rule that did something does nothing more for so long
+    std::uint32_t per_hour = 4;                  // so often all rules together do something
+    Nanoseconds capture_duration = Seconds(30);  // of the capture that a rule begins; 0: none
+    std::uint32_t capture_frequency = 999;
 };
 
 // Captures that callers ask for over the control socket.
@@ -107,7 +120,9 @@ struct Options {
     SymbolOptions symbols;
     StoreOptions store;
     CaptureOptions captures;
+    TriggerOptions triggers;
     OnDemandOptions on_demand;
+    ShipOptions ship;
     ListenOptions listen;
     SocketOptions sockets;
     MetricsOptions metrics;

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "base/time_text.hpp"
 #include "daemon/live_slice.hpp"
@@ -63,6 +66,8 @@ Analyst::Analyst(Parts parts)
       overhead_{.cost_per_sample = parts_.sample_cost.value, .cost_assumed = parts_.sample_cost.assumed},
       window_length_(parts_.options.analysis.window),
       windows_(window_length_),
+      trigger_last_(parts_.options.triggers.last),
+      judge_(parts_.options.triggers),
       random_(static_cast<std::minstd_rand::result_type>(parts_.clock.wall().time_since_epoch().count() ^ ::getpid())) {
 }
 
@@ -107,6 +112,7 @@ void Analyst::take(SliceParcel parcel) {
     const auto hotspots = builder_->add(slice);
     metrics_.add_slice(slice, hotspots, *events_, parts_.board.metrics.newest_served());
     show(parcel, hotspots);
+    judge_rules(slice, hotspots);
     samples_ += samples_of(slice);
     last_end_ = slice.wall_end;
     const bool complete = windows_.add(slice.wall_end, length);
@@ -132,6 +138,24 @@ void Analyst::show(const SliceParcel& parcel, const analyzer::SliceHotspots& hot
     parts_.board.live.put(live_slice_json(live));
 }
 
+void Analyst::judge_rules(const analyzer::Slice& slice, const analyzer::SliceHotspots& hotspots) {
+    const auto& around = parts_.surroundings;
+    if (judge_.rules().empty() || parts_.replay || !around.on_rule) return;
+    if (!std::exchange(remembered_, true) && around.frozen) {
+        for (const auto& frozen : *around.frozen()) {
+            if (!frozen.order.rule.empty()) judge_.remember(frozen.order.rule, frozen.order.to);
+        }
+    }
+    const auto measures = signals_.measure(judge_.rules(), slice, hotspots, *events_);
+    for (const auto& firing : judge_.judge(measures, slice.wall_end, slice.end - slice.start)) {
+        notes_.push_back(
+            fmt::format("Rule {} came true at {}: {}. Captures from before it are frozen (perfvigil "
+                        "captures).",
+                        firing.rule.name, readable_time(firing.at), firing.evidence.text));
+        around.on_rule(firing, trigger_last_);
+    }
+}
+
 // The stream names its events, or other ones than before: what was built with the old names is a window of its own.
 void Analyst::begin_builder(const SliceParcel& parcel) {
     if (builder_ && builder_->slices() > 0) close_window(true);
@@ -141,6 +165,12 @@ void Analyst::begin_builder(const SliceParcel& parcel) {
 }
 
 void Analyst::note_changes(const SliceParcel& parcel) {
+    if (parcel.slice->clock_stepped) {
+        log::warning("the clock was set, or the host slept; the window ends early",
+                     {{"at", iso_time(parcel.slice->wall_end)}});
+        notes_.push_back("The clock was set, or the host slept, before " + readable_time(parcel.slice->wall_end) +
+                         ": the window ends early.");
+    }
     if (parcel.kernel_changed) parts_.surroundings.note_kernel_change();
     if (parcel.dropped_slices != dropped_slices_) {
         const auto dropped = parcel.dropped_slices - dropped_slices_;
@@ -217,6 +247,7 @@ void Analyst::store_one() {
     const auto begun = parts_.clock.monotonic();
     const auto id = store_.put(std::move(profile));
     store_untended_ = true;
+    if (parts_.surroundings.on_stored) parts_.surroundings.on_stored(id);
     parts_.board.degraded.set("store", store_.degraded());
     const bool stored = store_.counters().failed == failed;
     if (stored && info.partial)
@@ -248,6 +279,8 @@ void Analyst::take_orders() {
     spread_ = spread_of(orders->analysis, parts_.replay);
     budget_ = orders->budget;
     store_limit_ = orders->store.bytes;
+    trigger_last_ = orders->triggers.last;
+    judge_.configure(orders->triggers);
     store_.set_limits(orders->store);
     store_untended_ = true;
 }
@@ -259,6 +292,8 @@ DaemonNumbers Analyst::numbers(const SliceParcel* parcel, Nanoseconds spent) {
     made.overhead = overhead_;
     made.steps = step_counts_;
     made.captures = parts_.board.captures.counts();
+    if (around.shipped) made.shipped = around.shipped();
+    if (!parts_.replay) made.triggers = judge_.counts();
     const auto captures = around.captures();
     if (parcel != nullptr) {
         made.session = parcel->counters;
@@ -270,7 +305,7 @@ DaemonNumbers Analyst::numbers(const SliceParcel* parcel, Nanoseconds spent) {
     made.process = read_process_numbers();
     made.windows = window_counters_;
     made.windows.dropped = store_.counters().dropped;
-    made.store = {store_.profile_bytes(), captures.bytes, store_.index_bytes()};
+    made.store = {store_.profile_bytes(), captures.bytes, store_.index_bytes(), captures.frozen_bytes};
     made.drops = {dropped_slices_, around.dropped_files(), captures.abandoned};
     made.slice_analysis = spent;
     return made;

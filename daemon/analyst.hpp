@@ -25,6 +25,8 @@
 #include "daemon/sampler.hpp"
 #include "daemon/slice_parcel.hpp"
 #include "daemon/store.hpp"
+#include "daemon/trigger_judge.hpp"
+#include "daemon/trigger_signals.hpp"
 #include "daemon/window_clock.hpp"
 
 namespace perfvigil::daemon {
@@ -40,8 +42,15 @@ struct Surroundings {
         std::uint64_t files = 0;
         std::uint64_t abandoned = 0;
         std::string current;
+        std::uint64_t frozen_bytes = 0;
     };
     std::function<Captures()> captures;
+    // A window was stored; what is known of those that were sent on.
+    std::function<void(const std::string& id)> on_stored{};
+    std::function<std::optional<ShipCounters>()> shipped{};
+    // What is frozen already, and what is done when a rule comes true.
+    std::function<std::shared_ptr<const std::vector<Frozen>>()> frozen{};
+    std::function<void(const Firing&, Nanoseconds last)> on_rule{};
     // A sentence for each capture on demand that ran between the two times.
     std::function<std::vector<std::string>(WallTime from, WallTime to)> captures_beside{};
 };
@@ -79,6 +88,7 @@ private:
     void take(SliceParcel parcel);
     void note_changes(const SliceParcel& parcel);
     void begin_builder(const SliceParcel& parcel);
+    void judge_rules(const analyzer::Slice& slice, const analyzer::SliceHotspots& hotspots);
     void close_window(bool early);
     void store_one();
     void store_due();
@@ -104,6 +114,10 @@ private:
     std::shared_ptr<const std::vector<collector::EventInfo>> events_;
     std::unique_ptr<analyzer::ProfileBuilder> builder_;
     std::deque<Waiting> waiting_;
+    Nanoseconds trigger_last_;
+    TriggerJudge judge_;
+    TriggerSignals signals_;
+    bool remembered_ = false;            // what rules did before this start
     bool store_untended_ = true;         // it changed since its upkeep was last done
     std::vector<std::string> notes_;     // of the open window
     std::vector<std::string> warnings_;  // …

@@ -9,8 +9,11 @@
 #include "base/text.hpp"
 #include "base/time_text.hpp"
 #include "config/values.hpp"
+#include "daemon/api_analyses.hpp"
 #include "daemon/api_captures.hpp"
+#include "daemon/api_frozen.hpp"
 #include "daemon/api_live.hpp"
+#include "daemon/api_page.hpp"
 #include "daemon/api_parts.hpp"
 #include "daemon/api_store.hpp"
 #include "daemon/protocol.hpp"
@@ -55,49 +58,52 @@ bool host_allowed(std::string_view host, const Rules& rules) {
     return std::ranges::any_of(rules.allowed_hosts, [&](const auto& allowed) { return same_letters(allowed, host); });
 }
 
-// Takes the same time for every wrong token of one length.
-bool equal_in_constant_time(std::string_view a, std::string_view b) {
-    if (a.size() != b.size()) return false;
-    unsigned difference = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        difference |= static_cast<unsigned>(static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]));
-    }
-    return difference == 0;
-}
-
-// The value of our cookie in "a=1; perfvigil_token=TOKEN"; empty: there is none.
-std::string_view token_cookie(std::string_view cookies) {
-    while (!cookies.empty()) {
-        auto value = trim(next_piece(cookies, ';'));
-        if (next_piece(value, '=') == protocol::kTokenCookie) return value;
-    }
-    return {};
-}
-
 bool knows_token(const Request& request, const Rules& rules) {
     constexpr std::string_view kBearer = "Bearer ";
     const auto given = header(request, "Authorization").value_or("");
     const bool bearer = given.size() > kBearer.size() && same_letters(given.substr(0, kBearer.size()), kBearer);
-    const auto token = bearer ? given.substr(kBearer.size()) : token_cookie(header(request, "Cookie").value_or(""));
+    const auto token =
+        bearer ? given.substr(kBearer.size()) : cookie(header(request, "Cookie").value_or(""), protocol::kTokenCookie);
     return equal_in_constant_time(token, rules.token);
 }
 
+std::string_view path_of(const Request& request) {
+    auto target = request.target;
+    return next_piece(target, '?');
+}
+
+// What is refused whoever asks. Browsers say for which site they ask (Sec-Fetch-Site), and may reach a socket too,
+// where somebody forwards a port to it; who else asks on a socket was let in by the kernel.
 std::optional<Response> turn_away(const Request& request, const Rules& rules) {
-    if (request.door != Door::kTcp) return std::nullopt;
+    const auto site = header(request, "Sec-Fetch-Site");
+    if (request.door != Door::kTcp && !site) return std::nullopt;
     const auto host = header(request, "Host");
     if (!host) return refuse(request, 400, "the request has no Host header");
     if (!host_allowed(*host, rules)) {
         return refuse(request, 421, "this host is not called " + escape(*host) + " here; see listen.allowed_hosts");
     }
-    if (const auto site = header(request, "Sec-Fetch-Site"); site && *site != "same-origin" && *site != "none") {
+    if (site && *site != "same-origin" && *site != "none") {
         return refuse(request, 403, "requests from other sites are refused");
     }
-    if (!rules.token.empty() && !knows_token(request, rules)) {
+    return std::nullopt;
+}
+
+// What a door may not show to just anybody. Over TCP everybody of this host can be the caller, unless a token tells who
+// it is.
+std::optional<Response> keep_shut(const Request& request, const Rules& rules, Source& source) {
+    const auto path = path_of(request);
+    if (request.door != Door::kTcp || path == protocol::kOpen) return std::nullopt;
+    const bool with_token = !rules.token.empty() && knows_token(request, rules);
+    if (with_token || has_session(header(request, "Cookie").value_or(""), source.web_sessions())) return std::nullopt;
+    if (path == "/" && source.page().installed()) return locked_page();
+    if (!rules.token.empty()) {
         auto response = refuse(request, 401, "the token of listen.token_file is needed");
         response.headers.emplace_back("WWW-Authenticate", "Bearer");
         return response;
     }
-    return std::nullopt;
+    if (!path.starts_with("/v1/") && source.page().find(path) == nullptr) return std::nullopt;
+    return refuse(request, 403,
+                  "served on the sockets only, or over TCP with a token (perfvigil web, or listen.token_file)");
 }
 
 struct ReportParameters {
@@ -164,15 +170,7 @@ Response window(const Request& request, std::string_view rest, const Parameters&
             .body = std::string(reinterpret_cast<const char*>(encoded->data()), encoded->size())};
 }
 
-// The one thing that a door may not show whoever asks. Over TCP everybody of this host can be the caller, unless a
-// token tells who it is.
-std::optional<Response> keep_shut(const Request& request, const Rules& rules) {
-    constexpr std::string_view kInner = "/v1/";
-    if (request.door != Door::kTcp || !rules.token.empty() || !request.target.starts_with(kInner)) return std::nullopt;
-    return refuse(request, 403, "served on the sockets only, or over TCP with a token (listen.token_file)");
-}
-
-Response route(const Request& request, Source& source) {
+Response route(const Request& request, const Rules& rules, Source& source) {
     std::string_view query = request.target;
     const auto path = next_piece(query, '?');
     if (path == protocol::kMetrics) return {.content_type = protocol::kMetricsType, .shared_body = source.exposition()};
@@ -180,13 +178,27 @@ Response route(const Request& request, Source& source) {
         const auto why = path == protocol::kHealthz ? source.unhealthy() : source.not_ready();
         return why.empty() ? text(200, "ok") : text(503, why);
     }
+    if (path == protocol::kOpen) return open_page(request, query, source.web_sessions());
     constexpr std::string_view kInner = "/v1/";
-    if (!path.starts_with(kInner)) return refuse(request, 404, "no such path");
+    if (!path.starts_with(kInner)) {
+        auto file = page_file(path, header(request, "If-None-Match").value_or(""), source.page());
+        return file ? std::move(*file) : refuse(request, 404, "no such path");
+    }
     const auto parsed = parameters_of(query);
     if (!parsed) return refuse(request, 400, parsed.error().message);
     const auto& parameters = *parsed;
     if (path == protocol::kCaptures) return captures(request, parameters, source);
+    if (path == protocol::kWeb) return invite(request, parameters, rules, source);
+    if (path == protocol::kFrozen || path.starts_with(std::string(protocol::kFrozen) + "/")) {
+        return frozen(request, path.substr(protocol::kFrozen.size()), parameters, source);
+    }
     if (path == protocol::kStatus) return {.content_type = protocol::kJsonType, .body = source.status_json()};
+    if (path == protocol::kExport) return export_profile(request, parameters, source);
+    if (path == protocol::kDiff) return diff(request, parameters, source);
+    for (const auto what : {protocol::kProfile, protocol::kHeat}) {
+        if (path == std::string(protocol::kRaw) + "/" + std::string(what))
+            return raw(request, what, parameters, source);
+    }
     if (path == protocol::kLive) return live(request, parameters, source);
     if (path == protocol::kWindows) return windows(request, parameters, *source.catalog());
     const std::string below = std::string(protocol::kWindows) + "/";
@@ -194,11 +206,22 @@ Response route(const Request& request, Source& source) {
     return refuse(request, 404, "no such path");
 }
 
-// Reading is possible everywhere, what changes something on the control socket only.
+// Reading is possible everywhere, what changes something on the control socket only. Who may read may let a browser of
+// theirs read.
+std::string_view methods_of(const Request& request) {
+    const auto path = path_of(request);
+    const bool frozen = path == protocol::kFrozen || path.starts_with(std::string(protocol::kFrozen) + "/");
+    if (request.door == Door::kControl && (path == protocol::kCaptures || frozen)) return "GET, HEAD, POST";
+    if (path == protocol::kWeb) return request.door == Door::kTcp ? "" : "POST";
+    return "GET, HEAD";
+}
+
 bool may_ask_so(const Request& request) {
-    if (request.method == "GET" || request.method == "HEAD") return true;
-    auto target = request.target;
-    return request.method == "POST" && request.door == Door::kControl && next_piece(target, '?') == protocol::kCaptures;
+    auto methods = methods_of(request);
+    while (!methods.empty()) {
+        if (trim(next_piece(methods, ',')) == request.method) return true;
+    }
+    return false;
 }
 
 }  // namespace
@@ -207,20 +230,22 @@ Response respond(const Request& request, const Rules& rules, Source& source) {
     Response response;
     if (auto refused = turn_away(request, rules)) {
         response = std::move(*refused);
-    } else if (auto shut = keep_shut(request, rules)) {
+    } else if (auto shut = keep_shut(request, rules, source)) {
         response = std::move(*shut);
     } else if (!may_ask_so(request)) {
         const bool control = request.door == Door::kControl;
         response = refuse(request, 405,
-                          control ? "only GET and HEAD are answered there, and POST to /v1/captures"
+                          control ? "only GET and HEAD are answered there, POST to /v1/captures, /v1/frozen and /v1/web"
                                   : "only GET and HEAD are answered here; what changes something needs the control "
                                     "socket");
-        response.headers.emplace_back("Allow", "GET, HEAD");
+        response.headers.emplace_back("Allow", std::string(methods_of(request)));
     } else {
-        response = route(request, source);
+        response = route(request, rules, source);
     }
     response.headers.emplace_back("X-Content-Type-Options", "nosniff");
-    response.headers.emplace_back("Cache-Control", "no-store");
+    const bool kept =
+        std::ranges::any_of(response.headers, [](const auto& one) { return one.first == "Cache-Control"; });
+    if (!kept) response.headers.emplace_back("Cache-Control", "no-store");
     return response;
 }
 

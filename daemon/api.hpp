@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,8 +17,14 @@
 #include "base/error.hpp"
 #include "daemon/body_stream.hpp"
 #include "daemon/live_feed.hpp"
+#include "daemon/page.hpp"
 #include "daemon/peer.hpp"
+#include "daemon/web_sessions.hpp"
 #include "daemon/window_info.hpp"
+
+namespace perfvigil::daemon {
+class AnalysisDesk;
+}
 
 namespace perfvigil::daemon::api {
 
@@ -38,25 +45,30 @@ struct Request {
     std::optional<Peer> peer{};  // of a Unix socket
 };
 
+class Later;  // later.hpp
+
 struct Response {
     unsigned status = 200;
     std::string_view content_type{};
     std::string body{};
     std::shared_ptr<const std::string> shared_body{};  // instead of body, where many may get the same
     std::shared_ptr<BodyStream> stream{};              // instead of both: what comes over time
+    std::shared_ptr<Later> later{};                    // instead of all: the answer that another thread works out
     std::vector<std::pair<std::string_view, std::string>> headers{};
 
     [[nodiscard]] std::string_view content() const { return shared_body ? std::string_view(*shared_body) : body; }
 };
 
 // Who may ask over TCP; see config::ListenOptions. Without a token everybody may see metrics and health, and nothing
-// else; with one whoever knows it may read profiles too.
+// else; with one whoever knows it may read profiles too, and so may who opened the page (WebSessions).
 struct Rules {
-    std::vector<std::string> allowed_hosts;
-    std::string token;
+    std::vector<std::string> allowed_hosts{};
+    std::string token{};
+    std::string origin{};  // "http://127.0.0.1:9909": where TCP is answered; empty: nowhere
 };
 
 class Captures;
+class Frozen;
 
 // Where the answers come from.
 class Source {
@@ -68,9 +80,16 @@ public:
     [[nodiscard]] virtual std::string status_json() = 0;
     [[nodiscard]] virtual LiveFeed& live_feed() = 0;
     [[nodiscard]] virtual std::string live_json(const LiveSlices& slices) = 0;  // with what holds now around them
+    [[nodiscard]] virtual Page& page() = 0;
+    [[nodiscard]] virtual WebSessions& web_sessions() = 0;
     [[nodiscard]] virtual std::shared_ptr<const Catalog> catalog() = 0;
     [[nodiscard]] virtual Result<std::vector<std::byte>> encoded_profile(const Window& window) = 0;
+    // The same for any thread; outlives this.
+    [[nodiscard]] virtual std::function<Result<std::vector<std::byte>>(const Window&)> profile_reader() = 0;
+    [[nodiscard]] virtual AnalysisDesk& analyses() = 0;
+    [[nodiscard]] virtual std::string captures_directory() = 0;  // of raw captures; where none are made it holds none
     [[nodiscard]] virtual Captures* captures() { return nullptr; }  // nullptr: nothing can be recorded
+    [[nodiscard]] virtual Frozen* frozen() { return nullptr; }      // nullptr: no captures are kept
 };
 
 [[nodiscard]] Response respond(const Request& request, const Rules& rules, Source& source);

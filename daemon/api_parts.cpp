@@ -47,15 +47,26 @@ Result<std::size_t> number_parameter(std::string_view name, std::string_view val
 
 Error unknown_parameter(std::string_view name) { return {ErrorCode::kInvalid, 0, "unknown parameter " + escape(name)}; }
 
+std::string_view cookie(std::string_view cookies, std::string_view name) {
+    while (!cookies.empty()) {
+        auto value = trim(next_piece(cookies, ';'));
+        if (next_piece(value, '=') == name) return value;
+    }
+    return {};
+}
+
 Response text(unsigned status, std::string_view body) {
     return {.status = status, .content_type = protocol::kTextType, .body = std::string(body) + "\n"};
 }
 
-Response refuse(const Request& request, unsigned status, const std::string& why) {
-    if (!request.target.starts_with("/v1/")) return text(status, why);
+Response refuse_inner(unsigned status, const std::string& why) {
     return {.status = status,
             .content_type = protocol::kJsonType,
             .body = boost::json::serialize(boost::json::object{{protocol::field::kError, escape(why)}}) + "\n"};
+}
+
+Response refuse(const Request& request, unsigned status, const std::string& why) {
+    return request.target.starts_with("/v1/") ? refuse_inner(status, why) : text(status, why);
 }
 
 }  // namespace perfvigil::daemon::api

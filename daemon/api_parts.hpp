@@ -21,9 +21,13 @@ using Parameters = std::vector<std::pair<std::string_view, std::string>>;
 [[nodiscard]] Result<std::size_t> number_parameter(std::string_view name, std::string_view value, std::size_t max);
 [[nodiscard]] Error unknown_parameter(std::string_view name);
 
+// The value of one cookie in "a=1; name=value"; empty: there is none.
+[[nodiscard]] std::string_view cookie(std::string_view cookies, std::string_view name);
+
 // For people.
 [[nodiscard]] Response text(unsigned status, std::string_view body);
 // Answers of /v1 are read by programs, the others by people.
+[[nodiscard]] Response refuse_inner(unsigned status, const std::string& why);
 [[nodiscard]] Response refuse(const Request& request, unsigned status, const std::string& why);
 
 }  // namespace perfvigil::daemon::api

@@ -78,6 +78,7 @@ json::object window_json(const Window& window) {
                       {field::kBytes, info.bytes},
                       {field::kPartial, info.partial},
                       {field::kStored, window.in_memory == nullptr}};
+    if (info.recorded > Nanoseconds{}) made[field::kBusy] = to_seconds(info.busy) / to_seconds(info.recorded);
     if (!info.parts.empty()) made[field::kParts] = split(info.parts, ' ').size();
     return made;
 }

@@ -70,6 +70,10 @@ unsigned status_of(const Error& error) {
     }
 }
 
+std::unexpected<api::Refusal> refusal(unsigned status, std::string why) {
+    return std::unexpected(api::Refusal{status, std::move(why)});
+}
+
 }  // namespace
 
 CaptureDesk::CaptureDesk(Parts parts)
@@ -87,42 +91,39 @@ void CaptureDesk::close() {
     }
 }
 
-CaptureDesk::Refused CaptureDesk::refuse(unsigned status, std::string why) {
-    parts_.use.count(CaptureTrigger::kRequest, CaptureResult::kRefused);
-    return Refused(api::Refusal{status, std::move(why)});
-}
-
 // What is there of what was asked for; CPUs that were not named are those of the continuous recording.
 std::expected<CaptureScope, api::Refusal> CaptureDesk::scope_of(CaptureRequest& request,
                                                                 std::vector<UniqueFd>& targets) {
     const auto host = read_host_cpus();
-    if (!host) return refuse(status_of(host.error()), host.error().message);
+    if (!host) return refusal(status_of(host.error()), host.error().message);
     for (const auto pid : request.pids) {
         auto process = open_process(pid);
-        if (!process) return refuse(status_of(process.error()), process.error().message);
+        if (!process) return refusal(status_of(process.error()), process.error().message);
         targets.push_back(std::move(*process));
     }
     if (request.cgroup) {
         if (const auto found = find_cgroup(*request.cgroup); !found) {
-            return refuse(status_of(found.error()), found.error().message);
+            return refusal(status_of(found.error()), found.error().message);
         }
     }
-    CaptureScope scope{
-        .host_cpus = host->online.size(), .recorded_cpus = host->online.size(), .has_pmu = parts_.has_pmu()};
+    CaptureScope scope{.host_cpus = host->online.size(),
+                       .recorded_cpus = host->online.size(),
+                       .has_pmu = parts_.has_pmu(),
+                       .duration = request.duration};
     if (!request.cpus.empty()) {
         const auto online = [&](CpuId cpu) { return std::ranges::find(host->online, cpu) != host->online.end(); };
-        if (!std::ranges::all_of(request.cpus, online)) return refuse(404, "not all of these CPUs are online");
+        if (!std::ranges::all_of(request.cpus, online)) return refusal(404, "not all of these CPUs are online");
         scope.recorded_cpus = request.cpus.size();
     } else if (request.pids.empty()) {
         auto selected = select_cpus(parts_.options.cpus, *host);
-        if (!selected) return refuse(status_of(selected.error()), selected.error().message);
+        if (!selected) return refusal(status_of(selected.error()), selected.error().message);
         scope.recorded_cpus = selected->size();
         if (selected->size() != host->online.size()) request.cpus = std::move(*selected);
     }
     request.events = events_that_keep_ticks_off(std::move(request.events), *host);
     if (request.pids.empty()) return scope;
     const auto threads = collector::list_threads("/proc", collector::Processes{request.pids});
-    if (!threads) return refuse(status_of(threads.error()), threads.error().message);
+    if (!threads) return refusal(status_of(threads.error()), threads.error().message);
     scope.threads = threads->size();
     return scope;
 }
@@ -135,15 +136,43 @@ std::uint64_t CaptureDesk::rings_left() const {
 
 std::expected<std::shared_ptr<BodyStream>, api::Refusal> CaptureDesk::begin(CaptureRequest request,
                                                                             const std::optional<Peer>& peer) {
+    const auto format = request.format;
+    auto stream = std::make_shared<CaptureStream>(
+        kMostUntaken, [this, id = last_id_ + 1](CaptureStream::Caller caller) { on_caller(id, caller); });
+    auto refused = take(std::move(request), who(peer), CaptureTrigger::kRequest, reply_to_caller(stream, format));
+    if (refused) return std::unexpected(std::move(*refused));
+    return stream;
+}
+
+std::optional<api::Refusal> CaptureDesk::begin_for_rule(CaptureRequest request, const std::string& rule,
+                                                        std::unique_ptr<CaptureReply> reply) {
+    return take(std::move(request), "rule " + rule, CaptureTrigger::kRule, std::move(reply));
+}
+
+// The continuous recording keeps its rings; captures that run at a time share the rest.
+CaptureCost CaptureDesk::plan(CaptureRun::Order& order, const CaptureRequest& request,
+                              const CaptureScope& scope) const {
+    const auto share = rings_left() / (places_.size() - std::min(queue_.running().size(), places_.size() - 1));
+    order.recording = recording_of(request, share, scope.recorded_cpus);
+    return predict_cost(order.recording, scope, parts_.sample_cost.value);
+}
+
+std::optional<api::Refusal> CaptureDesk::take(CaptureRequest request, std::string who, CaptureTrigger trigger,
+                                              std::unique_ptr<CaptureReply> reply) {
     const auto asked = parts_.clock.monotonic();
+    const auto refuse = [&](unsigned status, std::string why) {
+        parts_.use.count(trigger, CaptureResult::kRefused);
+        return api::Refusal{status, std::move(why)};
+    };
     if (stopping_) return refuse(503, "the daemon stops");
     CaptureRun::Order order{.asked = asked, .compression = static_cast<int>(parts_.options.captures.compression)};
     const auto scope = scope_of(request, order.targets);
-    if (!scope) return std::unexpected(scope.error());
-    // The continuous recording keeps what it has; those that run at a time share the rest.
-    const auto share = rings_left() / (places_.size() - std::min(queue_.running().size(), places_.size() - 1));
-    order.recording = recording_of(request, share, scope->recorded_cpus);
-    const auto cost = predict_cost(order.recording, *scope, parts_.sample_cost.value);
+    if (!scope) return refuse(scope.error().status, scope.error().why);
+    auto cost = plan(order, request, *scope);
+    if (trigger == CaptureTrigger::kRule && cost.all() > queue_.budget()) {
+        request.frequency = std::max(1U, static_cast<std::uint32_t>(request.frequency * queue_.budget() / cost.all()));
+        cost = plan(order, request, *scope);
+    }
     order.host_cpus = scope->host_cpus;
     order.message = fmt::format("{}: {}", target_text(request), cost_text(cost, scope->host_cpus));
     if (request.cgroup)
@@ -160,18 +189,16 @@ std::expected<std::shared_ptr<BodyStream>, api::Refusal> CaptureDesk::begin(Capt
         return refuse(429, fmt::format("{} captures run and {} wait already; come again later", queue_.running().size(),
                                        queue_.waiting().size()));
     }
-    const auto format = request.format;
     order.request = std::move(request);
-    auto stream = std::make_shared<CaptureStream>(kMostUntaken,
-                                                  [this, id](CaptureStream::Caller caller) { on_caller(id, caller); });
-    captures_[id] = {.run = std::make_shared<CaptureRun>(std::move(order), CaptureReply(stream, format)),
-                     .who = who(peer),
+    captures_[id] = {.run = std::make_shared<CaptureRun>(std::move(order), std::move(reply)),
+                     .who = std::move(who),
+                     .trigger = trigger,
                      .cost = cost};
     if (answer == CaptureQueue::Answer::kRuns)
         start(id);
     else
         tell_positions();
-    return stream;
+    return std::nullopt;
 }
 
 void CaptureDesk::start(Id id) {
@@ -204,7 +231,9 @@ void CaptureDesk::start(Id id) {
 }
 
 void CaptureDesk::on_end(Id id, CaptureResult result) {
-    parts_.use.count(CaptureTrigger::kRequest, result);
+    const auto capture = captures_.find(id);
+    if (capture == captures_.end()) return;
+    parts_.use.count(capture->second.trigger, result);
     log::info("capture ended", {{"id", id}, {"result", kCaptureResultNames[static_cast<std::size_t>(result)]}});
     {
         const std::lock_guard lock(past_mutex_);
@@ -215,7 +244,7 @@ void CaptureDesk::on_end(Id id, CaptureResult result) {
         if (place.id == id) place.id = 0;
     }
     queue_.ended(id);
-    captures_.erase(id);
+    captures_.erase(capture);
     start_waiting();
 }
 
@@ -278,7 +307,7 @@ std::string CaptureDesk::list_json() const {
                          {field::kFrequency, request.frequency},
                          {field::kDurationSeconds, to_seconds(request.duration)},
                          {field::kLabel, request.label},
-                         {field::kCostPercent, 100 * capture.cost.all()}};
+                         {field::kCostPercent, 100 * capture.cost.in_the_end()}};
         if (position == 0)
             row[field::kStart] = iso_time(capture.since);
         else

@@ -42,6 +42,9 @@ public:
 
     [[nodiscard]] std::expected<std::shared_ptr<BodyStream>, api::Refusal> begin(
         CaptureRequest request, const std::optional<Peer>& peer) override;
+    // One that a rule asks for; the reply's end tells what came of it. Slower where the budget allows no more.
+    [[nodiscard]] std::optional<api::Refusal> begin_for_rule(CaptureRequest request, const std::string& rule,
+                                                             std::unique_ptr<CaptureReply> reply);
     [[nodiscard]] std::string list_json() const override;
     [[nodiscard]] Nanoseconds longest() const override { return parts_.options.on_demand.longest; }
 
@@ -65,6 +68,7 @@ private:
     struct Capture {
         std::shared_ptr<CaptureRun> run;
         std::string who;
+        CaptureTrigger trigger = CaptureTrigger::kRequest;
         CaptureCost cost;
         WallTime since{};
     };
@@ -75,11 +79,14 @@ private:
         std::string text;
     };
 
-    using Refused = std::unexpected<api::Refusal>;
-    [[nodiscard]] Refused refuse(unsigned status, std::string why);
+    // Why it is not taken; else it runs or waits.
+    [[nodiscard]] std::optional<api::Refusal> take(CaptureRequest request, std::string who, CaptureTrigger trigger,
+                                                   std::unique_ptr<CaptureReply> reply);
     [[nodiscard]] std::expected<CaptureScope, api::Refusal> scope_of(CaptureRequest& request,
                                                                      std::vector<UniqueFd>& targets);
     [[nodiscard]] std::uint64_t rings_left() const;
+    [[nodiscard]] CaptureCost plan(CaptureRun::Order& order, const CaptureRequest& request,
+                                   const CaptureScope& scope) const;
     void start(Id id);
     void start_waiting();
     void end_waiting(Id id, CaptureResult result, std::string_view why);

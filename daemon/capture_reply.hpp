@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a capture says, in the form that its caller asked for: frames as it goes on (protocol.hpp), or one document at
-// the end. Thread: the capture's, but for waiting(), which comes before it starts.
+// What a capture says. To a caller: frames as it goes on (protocol.hpp), or one document at the end, as was asked for.
+// To a folder: its file and its profile. Thread: the capture's, but for what is said of one that waits.
 #pragma once
 
-#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,26 +19,22 @@ namespace perfvigil::daemon {
 
 class CaptureReply {
 public:
-    CaptureReply(std::shared_ptr<CaptureStream> stream, CaptureRequest::Format format)
-        : stream_(std::move(stream)), format_(format) {}
-
-    // Only frames tell of it. `fields` are the event's.
-    void event(std::string_view name, boost::json::object fields);
-    // Of the capture file; false: the caller does not take them.
-    [[nodiscard]] bool bytes(std::uint64_t offset, Bytes bytes);
-    void profile(const analyzer::Profile& profile);
+    virtual ~CaptureReply() = default;
+    // Of protocol::event; `fields` are its.
+    virtual void event(std::string_view name, boost::json::object fields) = 0;
+    // Where the capture's records go, if they are kept.
+    [[nodiscard]] virtual Result<std::unique_ptr<collector::CaptureFile>> file() = 0;
+    virtual void profile(const analyzer::Profile& profile) = 0;
     // There will be no profile.
-    void failure(const std::string& why);
-    void end();
-
-private:
-    bool frame(char kind, std::string_view head, std::string_view payload);
-
-    std::shared_ptr<CaptureStream> stream_;
-    CaptureRequest::Format format_;
+    virtual void failure(const std::string& why) = 0;
+    // Nothing comes after it.
+    virtual void end() = 0;
 };
 
-// A capture file whose bytes go to the caller, who writes it.
-[[nodiscard]] std::unique_ptr<collector::CaptureFile> streamed_file(CaptureReply& reply);
+[[nodiscard]] std::unique_ptr<CaptureReply> reply_to_caller(std::shared_ptr<CaptureStream> stream,
+                                                            CaptureRequest::Format format);
+// Writes NAME.perf.data and NAME.profile into the folder; `done` is told in one sentence what came of it.
+[[nodiscard]] std::unique_ptr<CaptureReply> reply_to_folder(std::string folder, std::string name,
+                                                            std::function<void(std::string)> done);
 
 }  // namespace perfvigil::daemon

@@ -20,7 +20,6 @@ namespace parameter = protocol::parameter;
 
 constexpr std::size_t kMostPids = 64;
 constexpr std::size_t kMostEvents = 16;
-constexpr std::size_t kLongestLabel = 80;
 constexpr std::size_t kLongestCgroup = 1024;
 constexpr std::uint32_t kHighestFrequency = 20000;
 

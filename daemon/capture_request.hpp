@@ -14,6 +14,8 @@
 
 namespace perfvigil::daemon {
 
+inline constexpr std::size_t kLongestLabel = 80;  // bytes
+
 struct CaptureRequest {
     enum class Format : std::uint8_t { kText, kJson, kProfile, kStream };
 

@@ -69,7 +69,8 @@ void CaptureRotation::on_cut(const collector::Cut& cut) {
     writer_->cut(cut);
     const bool full = writer_->bytes_written() >= options_.file_bytes;
     const bool old = cut.time - begun_ >= options_.file_age - kCutTolerance;
-    if (full || old || paused_ || cut.last) return finish();
+    const bool asked = cut_asked_.exchange(false);
+    if (full || old || asked || paused_ || cut.last) return finish();
     flushed_ = writer_->bytes_written();
     if (auto flushed = writer_->flush(); !flushed) give_up(flushed.error());
 }

@@ -3,6 +3,7 @@
 // the slice builder, after it (the process table must be up to date). Thread: sampler.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,6 +35,9 @@ public:
     void pause() { paused_ = true; }
     void resume() { paused_ = false; }
 
+    // Any thread: the file at hand ends at the next cut, and the next one begins there.
+    void cut_soon() { cut_asked_.store(true); }
+
     // Any thread: the final name of the file being written; empty between files.
     [[nodiscard]] std::shared_ptr<const std::string> current() const { return current_.value(); }
 
@@ -58,6 +62,7 @@ private:
     unsigned same_name_ = 0;
     std::uint64_t flushed_ = 0;
     bool paused_ = false;
+    std::atomic<bool> cut_asked_{false};
     Published<std::string> current_;
 };
 

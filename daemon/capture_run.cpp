@@ -59,11 +59,11 @@ CaptureResult CaptureRun::run(const Around& around) {
     if (!done) {
         why = done.error().message;
         // Bytes that are not taken are the caller's doing.
-        const bool not_taken = done.error().code == ErrorCode::kExhausted && result != CaptureResult::kFailed;
+        const bool not_taken = done.error().code == ErrorCode::kCancelled && result != CaptureResult::kFailed;
         result = not_taken ? CaptureResult::kDisconnected : CaptureResult::kFailed;
-        reply_.failure(why);
+        reply_->failure(why);
     } else if (result != CaptureResult::kDisconnected) {
-        reply_.profile(run_->build(fmt::format("capture-{}", order_.id)));
+        reply_->profile(run_->build(fmt::format("capture-{}", order_.id)));
     }
     account(around);
     around.use.ring_bytes.fetch_sub(std::exchange(ring_bytes_, 0));
@@ -90,13 +90,15 @@ Result<void> CaptureRun::begin(const Around& around) {
     if (targets_ended()) return fail(ErrorCode::kNotFound, "the process ended before its capture began");
     started_ = around.clock.monotonic();
     if (auto started = run_->start(); !started) return started;
-    reply_.event(protocol::event::kStarted, {{field::kId, order_.id},
-                                             {field::kMessage, order_.message},
-                                             {field::kStartSeconds, to_seconds(started_ - order_.asked)},
-                                             {field::kDegraded, degraded_json(run_->degraded())}});
+    reply_->event(protocol::event::kStarted, {{field::kId, order_.id},
+                                              {field::kMessage, order_.message},
+                                              {field::kStartSeconds, to_seconds(started_ - order_.asked)},
+                                              {field::kDegraded, degraded_json(run_->degraded())}});
     account(around);
     if (!order_.request.raw) return {};
-    return run_->keep(streamed_file(reply_), order_.compression);
+    auto file = reply_->file();
+    if (!file) return fail(std::move(file.error()));
+    return run_->keep(std::move(*file), order_.compression);
 }
 
 Result<void> CaptureRun::record(const Around& around) {
@@ -117,11 +119,11 @@ Result<void> CaptureRun::record(const Around& around) {
         if (targets_ended()) end(CaptureResult::kTargetExited);
         if (now < next_progress) continue;
         next_progress = now + kProgressEvery;
-        reply_.event(protocol::event::kProgress, numbers(around));
+        reply_->event(protocol::event::kProgress, numbers(around));
     }
     elapsed_ = around.clock.monotonic() - started_;
     if (auto finished = run_->finish(); !finished) return finished;
-    reply_.event(protocol::event::kRecorded, numbers(around));
+    reply_->event(protocol::event::kRecorded, numbers(around));
     return {};
 }
 
@@ -152,11 +154,11 @@ json::object CaptureRun::numbers(const Around& around) const {
 void CaptureRun::tell_end(const Around& around, CaptureResult result, const std::string& why) {
     const auto host_time = to_seconds(elapsed_) * static_cast<double>(order_.host_cpus);
     const auto spent = thread_time_ + child_time_ + around.sample_cost.value * static_cast<std::int64_t>(samples_);
-    reply_.event(protocol::event::kEnd,
-                 {{field::kResult, kCaptureResultNames[static_cast<std::size_t>(result)]},
-                  {field::kMessage, sentence(result, why)},
-                  {field::kCostPercent, host_time > 0 ? 100 * to_seconds(spent) / host_time : 0}});
-    reply_.end();
+    reply_->event(protocol::event::kEnd,
+                  {{field::kResult, kCaptureResultNames[static_cast<std::size_t>(result)]},
+                   {field::kMessage, sentence(result, why)},
+                   {field::kCostPercent, host_time > 0 ? 100 * to_seconds(spent) / host_time : 0}});
+    reply_->end();
 }
 
 std::string CaptureRun::sentence(CaptureResult result, const std::string& why) const {

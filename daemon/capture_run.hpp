@@ -43,7 +43,7 @@ public:
         CaptureUse& use;
     };
 
-    CaptureRun(Order order, CaptureReply reply) : order_(std::move(order)), reply_(std::move(reply)) {}
+    CaptureRun(Order order, std::unique_ptr<CaptureReply> reply) : order_(std::move(order)), reply_(std::move(reply)) {}
 
     // The whole capture, on the calling thread.
     [[nodiscard]] CaptureResult run(const Around& around);
@@ -54,7 +54,7 @@ public:
     void hurry();
 
     [[nodiscard]] const Order& order() const { return order_; }
-    [[nodiscard]] CaptureReply& reply() { return reply_; }
+    [[nodiscard]] CaptureReply& reply() { return *reply_; }
 
 private:
     [[nodiscard]] Result<void> begin(const Around& around);
@@ -66,7 +66,7 @@ private:
     [[nodiscard]] std::string sentence(CaptureResult result, const std::string& why) const;
 
     Order order_;
-    CaptureReply reply_;
+    std::unique_ptr<CaptureReply> reply_;
     std::mutex names_mutex_;  // against hurry()
     std::unique_ptr<Names> names_;
     std::unique_ptr<analyzer::RecordingRun> run_;

@@ -13,8 +13,8 @@
 namespace perfvigil::daemon {
 
 // Why a capture was made; a literal of the metric captures_total.
-enum class CaptureTrigger : std::uint8_t { kRequest };
-inline constexpr std::array<std::string_view, 1> kCaptureTriggerNames{"request"};
+enum class CaptureTrigger : std::uint8_t { kRequest, kRule };
+inline constexpr std::array<std::string_view, 2> kCaptureTriggerNames{"request", "rule"};
 
 enum class CaptureResult : std::uint8_t {
     kComplete,      // as long as was asked for

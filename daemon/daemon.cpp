@@ -14,18 +14,21 @@
 #include "base/text.hpp"
 #include "collector/sample_cost.hpp"
 #include "config/config.hpp"
+#include "daemon/analysis_desk.hpp"
 #include "daemon/analyst.hpp"
 #include "daemon/api.hpp"
 #include "daemon/board.hpp"
 #include "daemon/capture_desk.hpp"
 #include "daemon/disk_writer.hpp"
 #include "daemon/doors.hpp"
+#include "daemon/freeze_desk.hpp"
 #include "daemon/host_examination.hpp"
 #include "daemon/live_slice.hpp"
 #include "daemon/log.hpp"
 #include "daemon/names.hpp"
 #include "daemon/notify.hpp"
 #include "daemon/sampler.hpp"
+#include "daemon/shipper.hpp"
 #include "daemon/source.hpp"
 
 namespace perfvigil::daemon {
@@ -46,6 +49,11 @@ collector::Degraded capture_trouble(const Error& error) {
     return {"captures", "raw records are not kept: " + error.message,
             "make captures.dir writable and free space there, or set captures.enabled: false; it is tried again every "
             "minute"};
+}
+
+collector::Degraded ship_trouble(const Error& error) {
+    return {"ship", "windows are not shipped: " + error.message,
+            "see the collector at ship.to; windows wait in the store meanwhile, at most ship.waiting of them"};
 }
 
 template <class Run>
@@ -153,6 +161,12 @@ private:
             disk_ = std::make_unique<DiskWriter>(options_.captures.directory, options_.captures.bytes, report);
             limit_captures();
             sampler_->keep_captures(options_.captures, *disk_, report);
+            freeze_desk_.emplace(FreezeDesk::Parts{.disk = *disk_,
+                                                   .options = options_,
+                                                   .clock = clock_,
+                                                   .cut = [this] { sampler_->cut_capture(); },
+                                                   .captures = *desk_,
+                                                   .post = [this](auto work) { asio::post(io_, std::move(work)); }});
         }
         analyst_ = std::make_unique<Analyst>(Analyst::Parts{.options = options_,
                                                             .symbolizer = names_->symbolizer,
@@ -163,6 +177,7 @@ private:
                                                             .clock = clock_,
                                                             .sample_cost = sample_cost_,
                                                             .replay = source_.session == nullptr});
+        if (!options_.ship.to.empty() && source_.session != nullptr) begin_shipping();
         analyst_thread_ = named_thread("analyst", [this](const std::stop_token& stop) {
             analyst_->run(stop);
             analyst_ended_.raise();
@@ -173,9 +188,26 @@ private:
         });
     }
 
+    void begin_shipping() {
+        shipper_ = std::make_unique<Shipper>(
+            Shipper::Parts{.options = options_.ship,
+                           .store_directory = options_.store.directory,
+                           .catalog = [this] { return analyst_->catalog(); },
+                           .target = make_ship_target(options_.ship, options_.store.free_bytes),
+                           .clock = clock_,
+                           .report =
+                               [this](const std::optional<Error>& error) {
+                                   if (error)
+                                       board_.degraded.set("ship", {ship_trouble(*error)});
+                                   else
+                                       board_.degraded.clear("ship");
+                               }});
+    }
+
     void limit_captures() {
         disk_->set_budget(options_.captures.bytes);
         disk_->set_keep(options_.captures.keep);
+        disk_->set_frozen_budget(options_.captures.frozen_bytes);
         disk_->set_free_limit(options_.store.free_bytes);
     }
 
@@ -193,11 +225,23 @@ private:
                 .captures = [this]() -> Surroundings::Captures {
                     if (disk_ == nullptr) return {};
                     return {disk_->bytes_on_disk(), disk_->files_on_disk(), disk_->abandoned_files(),
-                            sampler_->current_capture()};
+                            sampler_->current_capture(), disk_->frozen_bytes()};
                 },
+                .on_stored =
+                    [this](const std::string& id) {
+                        if (shipper_) shipper_->offer(id);
+                    },
+                .shipped = [this] { return shipper_ ? std::optional(shipper_->counters()) : std::nullopt; },
+                .frozen = [this] { return disk_ ? disk_->frozen() : std::make_shared<const std::vector<Frozen>>(); },
+                .on_rule =
+                    [this](const Firing& firing, Nanoseconds last) {
+                        if (freeze_desk_) freeze_desk_->on_rule(firing, last);
+                    },
                 .captures_beside =
                     [this](WallTime from, WallTime to) {
-                        return desk_ ? desk_->notes(from, to) : std::vector<std::string>();
+                        auto notes = desk_ ? desk_->notes(from, to) : std::vector<std::string>();
+                        if (freeze_desk_) std::ranges::move(freeze_desk_->notes(from, to), std::back_inserter(notes));
+                        return notes;
                     }};
     }
 
@@ -211,6 +255,7 @@ private:
         analyst_ended_.wait(kNamesPatienceMs);
         names_->hurry();
         analyst_thread_.join();
+        shipper_.reset();
         disk_.reset();
         log::info("ended", {{"windows", analyst_->catalog()->size()}});
     }
@@ -244,6 +289,7 @@ private:
         notifier_.stopping();
         doors_.stop_accepting();
         board_.live.close();
+        analyses_.close();
         watch_timer_.cancel();
         signals_.cancel();
         sampler_thread_.request_stop();
@@ -320,6 +366,13 @@ private:
     Result<std::vector<std::byte>> encoded_profile(const Window& window) override {
         return read_window(options_.store.directory, window);
     }
+    std::function<Result<std::vector<std::byte>>(const Window&)> profile_reader() override {
+        return [directory = options_.store.directory](const Window& window) { return read_window(directory, window); };
+    }
+    AnalysisDesk& analyses() override { return analyses_; }
+    std::string captures_directory() override { return options_.captures.directory; }
+    Page& page() override { return page_; }
+    WebSessions& web_sessions() override { return web_sessions_; }
     LiveFeed& live_feed() override { return board_.live; }
     std::string live_json(const LiveSlices& slices) override {
         return daemon::live_json({.run = started_wall_,
@@ -331,6 +384,7 @@ private:
                                  slices);
     }
     api::Captures* captures() override { return desk_ ? &*desk_ : nullptr; }
+    api::Frozen* frozen() override { return freeze_desk_ ? &*freeze_desk_ : nullptr; }
     std::string status_json() override {
         Status status;
         status.state = board_.state;
@@ -370,8 +424,14 @@ private:
     std::unique_ptr<DiskWriter> disk_;
     std::unique_ptr<Sampler> sampler_;
     std::unique_ptr<Analyst> analyst_;
+    std::unique_ptr<Shipper> shipper_;  // reads what the analyst keeps
 
+    std::optional<FreezeDesk> freeze_desk_;
     std::optional<CaptureDesk> desk_;  // outlives the sessions, which hold its streams
+
+    AnalysisDesk analyses_;
+    Page page_{default_page_folder()};
+    WebSessions web_sessions_;
 
     asio::io_context io_{1};
     Doors doors_{io_, options_, board_.degraded};

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "base/text.hpp"
 #include "base/time_text.hpp"
+#include "collector/capture_recovery.hpp"
+#include "daemon/capture_files.hpp"
 #include "daemon/log.hpp"
 #include "daemon/store_files.hpp"
 
@@ -16,26 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Found {
-    std::string path;
-    std::uint64_t bytes = 0;
-};
-
-// Captures in the folder, whole and partial, oldest first: their names begin with their time.
-std::vector<Found> list_captures(const std::string& directory) {
-    constexpr std::string_view kSuffix = ".perf.data";
-    const std::string partial = collector::partial_capture_path(std::string(kSuffix));
-    std::vector<Found> found;
-    std::error_code error;
-    for (fs::directory_iterator i(directory, error), end; !error && i != end; i.increment(error)) {
-        const std::string name = i->path().filename();
-        std::error_code ignored;
-        const auto size = i->file_size(ignored);
-        if (!ignored && (name.ends_with(kSuffix) || name.ends_with(partial))) found.push_back({i->path(), size});
-    }
-    std::ranges::sort(found, {}, &Found::path);
-    return found;
-}
+// Between two looks at the disk so many may ask for something.
+constexpr std::size_t kMostOrders = 64;
 
 }  // namespace
 
@@ -79,6 +64,7 @@ DiskWriter::DiskWriter(std::string directory, std::uint64_t budget, Report repor
       limits_(limits),
       queue_(limits.waiting_operations),
       budget_(budget),
+      frozen_(directory_),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 DiskWriter::~DiskWriter() {
@@ -114,21 +100,70 @@ void DiskWriter::run(const std::stop_token& stop) {
     ::pthread_setname_np(::pthread_self(), "captures");
     std::error_code error;
     fs::create_directories(directory_, error);
-    for (const auto& capture : list_captures(directory_)) {
-        if (capture.path.ends_with(".partial")) {
-            log::info("capture of an earlier run was not finished; it reads up to where it was cut off",
-                      {{"file", capture.path}, {"bytes", capture.bytes}});
-        }
-    }
+    frozen_.open();
+    // Now nothing is being recorded into a freeze.
+    std::vector<std::string> folders{directory_};
+    for (const auto& frozen : *frozen_.list()) folders.push_back(frozen_.folder_of(frozen.id));
+    make_whole(folders);
     enforce_budget("");
     while (true) {
         queue_.filled().lower();
         while (auto operation = queue_.try_pop()) perform(*operation);
+        do_orders();
         if (stop.stop_requested()) break;
         queue_.filled().wait(-1);
     }
     // Pushed between the last look and the stop.
     while (auto operation = queue_.try_pop()) perform(*operation);
+    do_orders();
+}
+
+// What a killed daemon or a full disk left half-written becomes whole as far as it goes. What does not (there is not
+// one whole record, or still no room) keeps its temporary name.
+void DiskWriter::make_whole(const std::vector<std::string>& folders) {
+    if (!std::exchange(untidy_, false)) return;
+    for (const auto& folder : folders) {
+        for (const auto& capture : list_captures(folder)) {
+            // In a freeze: what has no other name any more. Else it is done already, under that.
+            if (!is_partial_capture(capture.path) || capture.path == open_ ||
+                (folder != directory_ && capture.names > 1))
+                continue;
+            if (capture.bytes == 0) {  // killed before anything of it was written
+                std::error_code ignored;
+                fs::remove(capture.path, ignored);
+                continue;
+            }
+            const auto made = collector::recover_capture(capture.path);
+            if (made)
+                log::info("capture that was not finished is whole up to its last record",
+                          {{"file", made->path}, {"bytes", made->bytes}, {"torn", made->torn}});
+            else
+                log::info("capture was not finished and cannot be made whole", {{"why", made.error().message}});
+        }
+    }
+    frozen_.on_file_ended();
+}
+
+bool DiskWriter::order(std::function<void(FrozenCaptures&)> work) {
+    {
+        const std::lock_guard lock(orders_mutex_);
+        if (orders_.size() >= kMostOrders) return false;
+        orders_.push_back(std::move(work));
+    }
+    queue_.filled().raise();
+    return true;
+}
+
+void DiskWriter::do_orders() {
+    std::vector<std::function<void(FrozenCaptures&)>> orders;
+    {
+        const std::lock_guard lock(orders_mutex_);
+        orders.swap(orders_);
+    }
+    if (orders.empty()) return;
+    frozen_.set_budget(frozen_budget_.load(std::memory_order_relaxed));
+    for (const auto& order : orders) order(frozen_);
+    enforce_budget("");
 }
 
 void DiskWriter::perform(Operation& operation) {
@@ -137,6 +172,8 @@ void DiskWriter::perform(Operation& operation) {
     if (!file.failed.load(std::memory_order_relaxed)) {
         if (auto done = perform_on(file, operation); !done) {
             file.direct.reset();
+            open_.clear();
+            untidy_ = true;
             file.failure = std::move(done.error());
             report_(file.failure);
             abandoned_.fetch_add(1, std::memory_order_relaxed);
@@ -160,6 +197,9 @@ Result<void> DiskWriter::perform_on(File& file, Operation& operation) {
         case Kind::kAbandon:
             file.direct.reset();
             abandoned_.fetch_add(1, std::memory_order_relaxed);
+            open_.clear();
+            untidy_ = true;
+            make_whole({directory_});
             enforce_budget("");
             break;
     }
@@ -173,6 +213,7 @@ Result<void> DiskWriter::open(File& file) {
     auto direct = collector::create_capture_file(file.path);
     if (!direct) return fail(std::move(direct.error()));
     file.direct = std::move(*direct);
+    open_ = collector::partial_capture_path(file.path);
     files_on_disk_.fetch_add(1, std::memory_order_relaxed);
     return {};
 }
@@ -181,22 +222,27 @@ Result<void> DiskWriter::commit(File& file) {
     auto committed = file.direct->commit();
     if (!committed) return committed;
     file.direct.reset();
+    open_.clear();
     report_(std::nullopt);
+    frozen_.on_file_ended();
+    make_whole({directory_});
     enforce_budget(file.path);
     return {};
 }
 
-// `current` is the newest and stays, however large.
+// `current` is the newest and stays, however large. What is frozen counts there: here it goes when its time is over, so
+// that this folder holds what was recorded last.
 void DiskWriter::enforce_budget(const std::string& current) {
     const auto captures = list_captures(directory_);
+    const auto counted = [](const CaptureFileInfo& capture) { return capture.names == 1 ? capture.bytes : 0; };
     std::uint64_t total = 0;
-    for (const auto& capture : captures) total += capture.bytes;
+    for (const auto& capture : captures) total += counted(capture);
     std::size_t count = captures.size();
     auto budget = budget_.load(std::memory_order_relaxed);
     const auto free = free_bytes(directory_);
     // What the file at hand added is taken from the oldest.
     if (free && *free < free_limit_.load(std::memory_order_relaxed)) {
-        budget = std::min(budget, settled_bytes_);
+        budget = std::min(budget, settled_bytes_ - std::min(settled_bytes_, frozen_.bytes()));
     }
     const Nanoseconds keep(keep_.load(std::memory_order_relaxed));
     const auto too_old = keep == Nanoseconds{} ? std::string() : compact_time(system_clock().wall() - keep);
@@ -205,15 +251,17 @@ void DiskWriter::enforce_budget(const std::string& current) {
         const bool old = base_name(capture.path).substr(0, too_old.size()) < too_old;
         if ((total <= budget && !old) || count <= 1) break;
         if (capture.path == current) continue;
+        if (!old && counted(capture) == 0) continue;
         std::error_code error;
         if (!fs::remove(capture.path, error)) continue;
         log::debug("oldest capture removed", {{"file", capture.path}, {"bytes", capture.bytes}});
-        total -= capture.bytes;
+        total -= counted(capture);
         --count;
     }
-    settled_bytes_ = total;
+    settled_bytes_ = total + frozen_.bytes();
     bytes_on_disk_.store(total, std::memory_order_relaxed);
     files_on_disk_.store(count, std::memory_order_relaxed);
+    frozen_bytes_.store(frozen_.bytes(), std::memory_order_relaxed);
 }
 
 }  // namespace perfvigil::daemon

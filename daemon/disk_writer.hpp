@@ -2,6 +2,7 @@
 // The thread that does what may wait for a disk on behalf of the sampler: opens, writes, syncs and renames capture
 // files, and removes the oldest when their bytes run out or their time is over. What waits in memory is bounded; a disk
 // that cannot keep up costs the file at hand (it keeps its temporary name and reads up to there), never the recording.
+// Files that are frozen (FrozenCaptures) count there and not here.
 //
 //   sampler ─ CaptureWriter ─ CaptureFile ─▶ queue ─▶ this thread ─▶ captures.dir
 #pragma once
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -18,6 +20,7 @@
 #include "base/error.hpp"
 #include "base/time.hpp"
 #include "collector/capture_file.hpp"
+#include "daemon/frozen_captures.hpp"
 #include "daemon/spsc_queue.hpp"
 
 namespace perfvigil::daemon {
@@ -44,6 +47,12 @@ public:
     void set_budget(std::uint64_t bytes) { budget_.store(bytes, std::memory_order_relaxed); }
     // Files that began longer ago are removed; zero: none for that reason.
     void set_keep(Nanoseconds keep) { keep_.store(keep.count(), std::memory_order_relaxed); }
+    // Of all that is frozen.
+    void set_frozen_budget(std::uint64_t bytes) { frozen_budget_.store(bytes, std::memory_order_relaxed); }
+    // On this thread, soon; false: too much waits already.
+    [[nodiscard]] bool order(std::function<void(FrozenCaptures&)> work);
+    [[nodiscard]] std::shared_ptr<const std::vector<Frozen>> frozen() const { return frozen_.list(); }
+    [[nodiscard]] std::uint64_t frozen_bytes() const { return frozen_bytes_.load(std::memory_order_relaxed); }
     // While less than this is left on the file system, the files together do not grow.
     void set_free_limit(std::uint64_t bytes) { free_limit_.store(bytes, std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t bytes_on_disk() const { return bytes_on_disk_.load(std::memory_order_relaxed); }
@@ -76,6 +85,8 @@ private:
     [[nodiscard]] Result<void> open(File& file);
     [[nodiscard]] Result<void> commit(File& file);
     void enforce_budget(const std::string& current);
+    void make_whole(const std::vector<std::string>& folders);
+    void do_orders();
 
     std::string directory_;
     Report report_;
@@ -85,7 +96,14 @@ private:
     std::atomic<Nanoseconds::rep> keep_{0};
     std::atomic<std::uint64_t> free_limit_{0};
     std::atomic<std::uint64_t> waiting_bytes_{0};
-    std::uint64_t settled_bytes_ = UINT64_MAX;  // this thread's: on disk when the budget was last looked after
+    std::uint64_t settled_bytes_ = UINT64_MAX;  // this thread's: on disk, frozen too, when that was last looked after
+    std::string open_;                          // this thread's: the file at hand, as it is called while it is open
+    bool untidy_ = true;                        // this thread's: half-written files may lie there
+    FrozenCaptures frozen_;                     // this thread's
+    std::atomic<std::uint64_t> frozen_budget_{UINT64_MAX};
+    std::atomic<std::uint64_t> frozen_bytes_{0};
+    std::mutex orders_mutex_;
+    std::vector<std::function<void(FrozenCaptures&)>> orders_;
     std::atomic<std::uint64_t> bytes_on_disk_{0};
     std::atomic<std::uint64_t> files_on_disk_{0};
     std::atomic<std::uint64_t> abandoned_{0};

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/doors.hpp"
 
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
 #include <cerrno>
 #include <utility>
 
@@ -17,13 +20,30 @@ constexpr auto kListenRetry = std::chrono::seconds(10);
 constexpr std::size_t kMaxToken = 4096;
 
 Result<api::Rules> rules_of(const config::ListenOptions& listen) {
-    api::Rules rules{listen.allowed_hosts, {}};
+    api::Rules rules{.allowed_hosts = listen.allowed_hosts};
     if (listen.token_file.empty()) return rules;
     const auto text = read_file(listen.token_file, kMaxToken);
     if (!text) return fail(Error(text.error()).at("listen.token_file"));
     rules.token = trim(*text);
     if (rules.token.empty()) return fail(ErrorCode::kInvalid, listen.token_file + ": holds no token");
     return rules;
+}
+
+// What a listening socket is bound to.
+std::optional<std::pair<std::string, std::uint16_t>> tcp_address(int fd) {
+    boost::asio::ip::tcp::endpoint endpoint;
+    auto size = static_cast<socklen_t>(endpoint.capacity());
+    if (::getsockname(fd, endpoint.data(), &size) != 0) return std::nullopt;
+    endpoint.resize(size);
+    return std::pair(endpoint.address().to_string(), endpoint.port());
+}
+
+// Where a browser of this host finds the port. An address that means all of them means the loopback one too.
+std::string origin_of(std::string address, std::uint16_t port) {
+    if (address == "0.0.0.0") address = "127.0.0.1";
+    if (address == "::") address = "::1";
+    const bool v6 = address.contains(':');
+    return "http://" + (v6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
 }
 
 collector::Degraded listen_trouble(const config::ListenOptions& listen, const Error& error) {
@@ -90,9 +110,11 @@ void Doors::serve(std::string_view name, std::optional<ControlSocket>& bound, ap
 
 void Doors::serve_passed_tcp(UniqueFd fd) {
     auto rules = rules_of(options_.listen);
+    const auto bound = tcp_address(fd.get());
     auto served = rules ? server_->listen_on(fd.release(), api::Door::kTcp) : Result<void>(fail(rules.error()));
     if (!served) return degraded_.set("listen", {listen_trouble(options_.listen, served.error())});
     rules_ = std::move(*rules);
+    if (bound) rules_.origin = origin_of(bound->first, bound->second);
 }
 
 // Until it works: without the token nothing is served, with the port taken all else is.
@@ -103,6 +125,7 @@ void Doors::listen_tcp() {
                       : Result<std::uint16_t>(fail(std::move(rules.error())));
     if (port) {
         rules_ = std::move(*rules);
+        rules_.origin = origin_of(listen.address, *port);
         degraded_.clear("listen");
         log::info("listening", {{"address", listen.address}, {"port", *port}});
         return;
@@ -130,6 +153,7 @@ Result<void> Doors::reload(const config::ListenOptions& listen) {
     if (!listen.enabled) return {};
     auto rules = rules_of(listen);
     if (!rules) return fail(std::move(rules.error()));
+    rules->origin = std::move(rules_.origin);
     rules_ = std::move(*rules);
     return {};
 }

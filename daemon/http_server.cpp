@@ -10,6 +10,7 @@
 #include <list>
 
 #include "daemon/http_message.hpp"
+#include "daemon/later.hpp"
 #include "daemon/log.hpp"
 #include "daemon/peer_limits.hpp"
 
@@ -28,6 +29,7 @@ using Acceptor = asio::basic_socket_acceptor<Protocol, asio::any_io_executor>;
 // Errors come back as values.
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 // After a failed accept (out of descriptors), so that the loop does not spin.
+constexpr auto kLongestSleep = std::chrono::hours(1);
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
 std::chrono::steady_clock::duration steady(Nanoseconds d) {
@@ -105,6 +107,24 @@ asio::awaitable<void> send_pieces(Stream<Protocol>& stream, BodyStream& body, as
     stream.expires_after(steady(limit));
     const auto last = http::make_chunk_last();
     (void)co_await asio::async_write(stream, last, kAwait);
+}
+
+// Sleeps until the answer is there.
+template <class Protocol>
+asio::awaitable<api::Response> arrival(std::shared_ptr<Stream<Protocol>> stream, api::Response promised) {
+    const auto executor = stream->get_executor();
+    const auto news = std::make_shared<asio::steady_timer>(executor);
+    auto wake = [executor, news] { asio::post(executor, [news] { news->cancel(); }); };
+    promised.later->on_news(wake);
+    auto response = promised.later->take();
+    while (!response) {
+        news->expires_after(kLongestSleep);
+        (void)co_await news->async_wait(kAwait);
+        response = promised.later->take();
+    }
+    promised.later->on_news({});
+    std::ranges::move(promised.headers, std::back_inserter(response->headers));
+    co_return std::move(*response);
 }
 
 template <class Protocol>
@@ -186,7 +206,13 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
             }
             const auto& request = parser.get();
             const RequestView view(request, place.door, place.peer);
-            const auto response = self->answer(view.request());
+            auto response = self->answer(view.request());
+            if (response.later) {
+                enter(place, Phase::kStreaming);
+                api::Response arrived = co_await arrival<Protocol>(stream, std::move(response));
+                response = std::move(arrived);
+                enter(place, Phase::kWriting);
+            }
             if (response.stream) {
                 enter(place, Phase::kStreaming);
                 co_await stream_response<Protocol>(stream, response, limits);

@@ -22,6 +22,7 @@
 #include "daemon/capture_use.hpp"
 #include "daemon/hotspot.hpp"
 #include "daemon/recording_control.hpp"
+#include "daemon/ship_queue.hpp"
 
 namespace perfvigil::daemon {
 
@@ -77,6 +78,16 @@ struct StoreBytes {
     std::uint64_t profiles = 0;
     std::uint64_t captures = 0;
     std::uint64_t index = 0;
+    std::uint64_t frozen = 0;
+};
+
+// Of one rule of triggers.rules; cumulative.
+struct TriggerCounts {
+    std::string rule{};
+    std::uint64_t fired = 0;
+    std::uint64_t suppressed = 0;  // it came true, but its pause or the limit of all had not passed
+
+    friend bool operator==(const TriggerCounts&, const TriggerCounts&) = default;
 };
 
 // Drops of the queues between the threads; cumulative.
@@ -98,8 +109,10 @@ struct DaemonNumbers {
     StoreBytes store{};
     QueueDrops drops{};
     StepCounts steps{};
-    CaptureCounts captures{};      // on demand, so far
-    Nanoseconds slice_analysis{};  // from taking the slice from the queue to here, last slice
+    CaptureCounts captures{};  // on demand, so far
+    std::vector<TriggerCounts> triggers{};
+    std::optional<ShipCounters> shipped{};  // absent where nothing is shipped
+    Nanoseconds slice_analysis{};           // from taking the slice from the queue to here, last slice
 };
 
 class Metrics {

@@ -357,6 +357,7 @@ void write_upkeep(Page& page, const State& state) {
     page.add(labels("kind", "profiles"), as_double(numbers.store.profiles));
     page.add(labels("kind", "captures"), as_double(numbers.store.captures));
     page.add(labels("kind", "index"), as_double(numbers.store.index));
+    page.add(labels("kind", "frozen"), as_double(numbers.store.frozen));
     page.counter("queue_drops_total", "What a full queue between threads had to drop.");
     page.add(labels("queue", "slices"), as_double(numbers.drops.slices));
     page.add(labels("queue", "files"), as_double(numbers.drops.files));
@@ -376,6 +377,21 @@ void write_upkeep(Page& page, const State& state) {
                 {{"trigger", std::string(kCaptureTriggerNames[t])}, {"result", std::string(kCaptureResultNames[r])}},
                 as_double(numbers.captures[t][r]));
         }
+    }
+
+    page.counter("triggers_fired_total", "How often a rule froze captures and had one made.");
+    for (const auto& one : numbers.triggers) page.add(labels("rule", one.rule), as_double(one.fired));
+    page.counter("triggers_suppressed_total", "How often it would have, but for its pause or the limit of all rules.");
+    for (const auto& one : numbers.triggers) page.add(labels("rule", one.rule), as_double(one.suppressed));
+
+    if (const auto& shipped = numbers.shipped) {
+        page.counter("shipped_windows_total", "Windows by what became of them on their way to ship.to.");
+        page.add(labels("result", "sent"), as_double(shipped->sent));
+        page.add(labels("result", "refused"), as_double(shipped->refused));
+        page.add(labels("result", "dropped"), as_double(shipped->dropped));
+        page.counter("ship_retries_total", "Tries to ship a window that failed and are made again.",
+                     as_double(shipped->retries));
+        page.gauge("ship_waiting_windows", "Windows that wait to be shipped.", as_double(shipped->waiting));
     }
 
     const OverheadNumbers& overhead = numbers.overhead;

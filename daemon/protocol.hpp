@@ -25,10 +25,24 @@ inline constexpr std::string_view kLatest = "latest";
 inline constexpr std::string_view kReport = "report";
 inline constexpr std::string_view kProfile = "profile";
 
+inline constexpr std::string_view kExport = "/v1/export";
+inline constexpr std::string_view kDiff = "/v1/diff";
+inline constexpr std::string_view kRaw = "/v1/raw";  // /v1/raw/profile, /v1/raw/heat
+inline constexpr std::string_view kHeat = "heat";
+
 // GET: those that run and wait. POST: one more, described by parameter::*; the answer ends with the capture.
 inline constexpr std::string_view kCaptures = "/v1/captures";
 
+// POST, on the sockets: a URL that opens the page once, over TCP. GET of it sets a cookie.
+inline constexpr std::string_view kWeb = "/v1/web";
+inline constexpr std::string_view kOpen = "/open";  // ?key=KEY
+
+// GET: what is frozen. POST: freezes what parameter::kLast says. POST below /{id}/thaw: gives one up.
+inline constexpr std::string_view kFrozen = "/v1/frozen";
+inline constexpr std::string_view kThaw = "thaw";
+
 inline constexpr std::string_view kTokenCookie = "perfvigil_token";
+inline constexpr std::string_view kSessionCookie = "perfvigil_session_";  // … and what tells daemons apart
 
 inline constexpr std::string_view kTextType = "text/plain; charset=utf-8";
 inline constexpr std::string_view kJsonType = "application/json";
@@ -69,6 +83,8 @@ inline constexpr std::string_view kLabel = "label";
 inline constexpr std::string_view kForce = "force";    // true: whatever it costs
 inline constexpr std::string_view kRaw = "raw";        // true: the capture file too (format=stream)
 inline constexpr std::string_view kFormat = "format";  // text (default), json, profile, stream
+// Of POST /v1/frozen: the label, and how far back.
+inline constexpr std::string_view kLast = "last";
 }  // namespace parameter
 
 namespace field {
@@ -122,6 +138,10 @@ inline constexpr std::string_view kLabel = "label";
 inline constexpr std::string_view kTarget = "target";
 inline constexpr std::string_view kUid = "uid";
 
+// /v1/web
+inline constexpr std::string_view kUrl = "url";
+inline constexpr std::string_view kExpiresSeconds = "expires_seconds";
+
 // /v1/live: {"run": …, "state": …, "slices": [...]}
 inline constexpr std::string_view kRun = "run";  // when the daemon was started: slices are counted anew in each
 inline constexpr std::string_view kSliceList = "slices";
@@ -159,6 +179,17 @@ inline constexpr std::string_view kCost = "cost";
 inline constexpr std::string_view kProcesses = "processes";
 inline constexpr std::string_view kBudget = "budget";
 inline constexpr std::string_view kAssumed = "assumed";
+
+// /v1/frozen: {"frozen": [...], "dir": …, "bytes": N, "bytes_limit": N}
+inline constexpr std::string_view kFrozen = "frozen";
+inline constexpr std::string_view kRule = "rule";
+inline constexpr std::string_view kWho = "who";
+inline constexpr std::string_view kEvidence = "evidence";  // message, value, limit, held_seconds
+inline constexpr std::string_view kValue = "value";
+inline constexpr std::string_view kLimit = "limit";
+inline constexpr std::string_view kHeldSeconds = "held_seconds";
+inline constexpr std::string_view kCaptured = "captured";  // what became of the capture that a rule began
+inline constexpr std::string_view kFiles = "files";
 
 // /v1/windows: {"windows": [...], "total": N}
 inline constexpr std::string_view kWindowList = "windows";

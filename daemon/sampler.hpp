@@ -64,6 +64,10 @@ public:
     // loop and the budget made of it stays.
     void configure(const collector::Tuning& tuning, double cpu_budget);
     void set_capture_limits(std::uint64_t file_bytes, Nanoseconds file_age);
+    // Ends the capture file at hand with the slice, so that it is whole soon.
+    void cut_capture() {
+        if (captures_) captures_->cut_soon();
+    }
     [[nodiscard]] std::string current_capture() const { return captures_ ? *captures_->current() : std::string(); }
 
 private:

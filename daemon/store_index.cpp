@@ -10,7 +10,7 @@
 namespace perfvigil::daemon {
 namespace {
 
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 // Nobody else writes; another reader (a person with sqlite3) may hold the file for a moment.
 constexpr int kBusyMilliseconds = 1000;
 constexpr std::array<std::string_view, 4> kSuffixes{"", "-wal", "-shm", "-journal"};
@@ -74,11 +74,12 @@ Result<void> check_schema(sqlite3* database) {
                             "CREATE TABLE IF NOT EXISTS window("
                             "id TEXT PRIMARY KEY, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL,"
                             "duration_ns INTEGER NOT NULL, samples INTEGER NOT NULL, lost INTEGER NOT NULL,"
-                            "bytes INTEGER NOT NULL, partial INTEGER NOT NULL, parts TEXT NOT NULL) WITHOUT ROWID");
+                            "bytes INTEGER NOT NULL, partial INTEGER NOT NULL, parts TEXT NOT NULL,"
+                            "recorded_ns INTEGER NOT NULL, busy_ns INTEGER NOT NULL) WITHOUT ROWID");
         !made) {
         return made;
     }
-    return execute(database, "PRAGMA user_version=2");
+    return execute(database, ("PRAGMA user_version=" + std::to_string(kVersion)).c_str());
 }
 
 WallTime wall(std::int64_t ns) { return WallTime(Nanoseconds(ns)); }
@@ -115,7 +116,7 @@ Result<StoreIndex> StoreIndex::open(const std::string& path) {
     ::sqlite3_busy_timeout(raw, kBusyMilliseconds);
     if (auto checked = check_schema(raw); !checked) return fail(std::move(checked.error()).at(path));
 
-    auto insert = prepare(raw, "INSERT OR REPLACE INTO window VALUES(?,?,?,?,?,?,?,?,?)");
+    auto insert = prepare(raw, "INSERT OR REPLACE INTO window VALUES(?,?,?,?,?,?,?,?,?,?,?)");
     if (!insert) return fail(ErrorCode::kInvalid, path + ": " + insert.error().message);
     auto remove = prepare(raw, "DELETE FROM window WHERE id=?");
     if (!remove) return fail(ErrorCode::kInvalid, path + ": " + remove.error().message);
@@ -141,9 +142,10 @@ std::uint64_t StoreIndex::file_bytes(const std::string& path) {
 
 Result<std::vector<WindowInfo>> StoreIndex::all() {
     sqlite3* database = state_->database.get();
-    auto statement = prepare(database,
-                             "SELECT id,start_ns,end_ns,duration_ns,samples,lost,bytes,partial,parts FROM window "
-                             "ORDER BY end_ns,id");
+    auto statement =
+        prepare(database,
+                "SELECT id,start_ns,end_ns,duration_ns,samples,lost,bytes,partial,parts,recorded_ns,busy_ns "
+                "FROM window ORDER BY end_ns,id");
     if (!statement) return fail(std::move(statement.error()));
     std::vector<WindowInfo> windows;
     sqlite3_stmt* row = statement->get();
@@ -157,7 +159,9 @@ Result<std::vector<WindowInfo>> StoreIndex::all() {
                            .lost = static_cast<std::uint64_t>(::sqlite3_column_int64(row, 5)),
                            .bytes = static_cast<std::uint64_t>(::sqlite3_column_int64(row, 6)),
                            .partial = ::sqlite3_column_int(row, 7) != 0,
-                           .parts = std::string(column_text(row, 8))});
+                           .parts = std::string(column_text(row, 8)),
+                           .recorded = Nanoseconds(::sqlite3_column_int64(row, 9)),
+                           .busy = Nanoseconds(::sqlite3_column_int64(row, 10))});
     }
     if (result != SQLITE_DONE) return fail(sqlite_error(database, "reading the index"));
     return windows;
@@ -176,6 +180,8 @@ Result<void> StoreIndex::insert(const WindowInfo& window) {
     number(7, static_cast<std::int64_t>(window.bytes));
     number(8, window.partial ? 1 : 0);
     ::sqlite3_bind_text(statement, 9, window.parts.data(), static_cast<int>(window.parts.size()), nullptr);
+    number(10, window.recorded.count());
+    number(11, window.busy.count());
     return state_->run(state_->insert, "index of " + window.id);
 }
 

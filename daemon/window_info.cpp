@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace perfvigil::daemon {
 namespace {
@@ -34,6 +35,11 @@ WindowInfo describe(const analyzer::Profile& profile, std::uint64_t bytes) {
                     .duration = profile.duration,
                     .bytes = bytes,
                     .partial = profile.partial};
+    for (const auto& cpu : profile.cpus) {
+        if (!cpu.busy.known) continue;
+        info.recorded += cpu.sum.enabled;
+        info.busy += Nanoseconds(std::llround(cpu.busy.ratio * static_cast<double>(cpu.sum.enabled.count())));
+    }
     for (const auto& event : profile.events) {
         info.samples += event.samples;
         info.lost += event.lost;

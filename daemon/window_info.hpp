@@ -29,7 +29,9 @@ struct WindowInfo {
     std::uint64_t lost = 0;
     std::uint64_t bytes = 0;  // encoded
     bool partial = false;
-    std::string parts{};  // ids of what a roll-up holds, a blank between them; they may be gone
+    std::string parts{};     // ids of what a roll-up holds, a blank between them; they may be gone
+    Nanoseconds recorded{};  // of all CPUs whose busy share is known, together …
+    Nanoseconds busy{};      // … and how much of that they were busy
 
     [[nodiscard]] WindowKind kind() const;
     friend bool operator==(const WindowInfo&, const WindowInfo&) = default;

@@ -47,5 +47,6 @@ install(DIRECTORY packaging/prometheus packaging/grafana DESTINATION ${share} PA
 
 file(GLOB documents CONFIGURE_DEPENDS docs/*.md docs/*.proto)
 install(FILES README.md CHANGELOG.md ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs/pictures DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES config/perfvigil.yaml DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES config/perfvigil.yaml DESTINATION /etc/perfvigil COMPONENT config)

@@ -3,7 +3,8 @@
 #
 # The virtual machines that the words of ./dev vm share: a Debian 12 with the kernel it ships, booted with software
 # emulation alone (a host without KVM, or another architecture). With vm_arch=amd64, the default, it has the kernel's
-# headers and the test modules of packaging/vm/module, and one CPU; with arm64 a PMU (armv8_pmuv3) and two CPUs.
+# headers and the test modules of packaging/vm/module, and one CPU; with arm64 a PMU (armv8_pmuv3) and two CPUs. With
+# vm_kind=systemd (amd64 alone) systemd is its first process, and it has dbus, apt, Prometheus and vm_more_packages.
 # To be sourced. Images are made once and kept in the cache folder; a machine writes into a throw-away copy.
 #
 #   vm_image                    makes $vm_dir/{root.img,vmlinuz,initrd.img} unless they are there
@@ -13,6 +14,7 @@
 
 vm_root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 vm_arch=${vm_arch:-amd64}
+vm_kind=${vm_kind:-plain}
 vm_memory=${vm_memory:-1024}
 vm_arm64_root=${XDG_CACHE_HOME:-$HOME/.cache}/perfvigil/arm64/root
 # cpu max: the instructions that today's kernels and libraries ask for.
@@ -22,7 +24,14 @@ if [[ $vm_arch == arm64 ]]; then
 else
     vm_qemu=qemu-system-x86_64 vm_console=ttyS0 vm_machine=(-cpu max -smp 1)
 fi
-vm_packages=(linux-image-amd64 linux-headers-amd64 make linux-perf busybox kmod procps xz-utils zstd e2fsprogs)
+vm_packages=(linux-image-amd64 linux-perf kmod procps zstd)
+if [[ $vm_kind == systemd ]]; then
+    vm_packages+=(systemd-sysv dbus apt prometheus curl "${vm_more_packages[@]}")
+    vm_init=/sbin/init
+else
+    vm_packages+=(linux-headers-amd64 make busybox xz-utils e2fsprogs)
+    vm_init=/pv-init
+fi
 
 vm_fail() {
     echo "vm: $*" >&2
@@ -35,7 +44,9 @@ vm_recipe() {
         cat "$vm_arm64_root/recipe" "$vm_root/make_arm64_image.sh" "$vm_root/guest/init" | sha256sum | cut -c1-12
         return
     fi
-    { printf '%s\n' "${vm_packages[@]}" && cat "$vm_root/make_image.sh" "$vm_root"/module/* "$vm_root/guest/init"; } | sha256sum | cut -c1-12
+    local parts=("$vm_root"/module/* "$vm_root/guest/init")
+    [[ $vm_kind != systemd ]] || parts=("$vm_root"/guest/boot*)
+    { printf '%s\n' "${vm_packages[@]}" && cat "$vm_root/make_image.sh" "${parts[@]}"; } | sha256sum | cut -c1-12
 }
 
 vm_image() {
@@ -46,13 +57,20 @@ vm_image() {
     done
     [[ $vm_arch != arm64 ]] || bash "$vm_root/make_arm64_root.sh" "$vm_arm64_root" || return 1
     vm_dir=${XDG_CACHE_HOME:-$HOME/.cache}/perfvigil/vm/$vm_arch-$(vm_recipe)
+    [[ $vm_kind == plain ]] || vm_dir=${vm_dir/$vm_arch-/$vm_arch-$vm_kind-}
     [[ -s $vm_dir/root.img ]] && return
+    mkdir -p "$(dirname "$vm_dir")"
+    # Whoever else makes it is waited for.
+    { flock 9 && { [[ -s $vm_dir/root.img ]] || vm_make_image; }; } 9>"$vm_dir.lock"
+}
+
+vm_make_image() {
     echo "vm: making $vm_dir (some minutes, once)"
     if [[ $vm_arch == arm64 ]]; then
         bash "$vm_root/make_arm64_image.sh" "$vm_dir" "$vm_arm64_root"
-        return
+    else
+        bash "$vm_root/make_image.sh" "$vm_dir" "$vm_kind" "${vm_packages[@]}"
     fi
-    bash "$vm_root/make_image.sh" "$vm_dir" "${vm_packages[@]}"
 }
 
 # The files for /pv are gathered in a folder of their own.
@@ -93,7 +111,7 @@ vm_run() {
     timeout --kill-after=10 "$seconds" "$vm_qemu" -accel tcg "${vm_machine[@]}" -m "$vm_memory" \
         -nodefaults -no-reboot -nographic -serial "file:$out/console" -nic none \
         -kernel "$vm_dir/vmlinuz" -initrd "$vm_dir/initrd.img" \
-        -append "root=/dev/vda rw console=$vm_console init=/pv-init pv_check=$check quiet panic=-1 ${vm_cmdline:-}" \
+        -append "root=/dev/vda rw console=$vm_console init=$vm_init pv_check=$check quiet panic=-1 ${vm_cmdline:-}" \
         -drive "file=$vm_dir/root.img,format=raw,if=virtio,snapshot=on" \
         -drive "file=$vm_work/pv.img,format=raw,if=virtio,readonly=on" \
         -drive "file=$vm_work/out.img,format=raw,if=virtio" </dev/null || status=$?

@@ -231,7 +231,7 @@ TEST_F(NegotiationTest, EveryRefusalIsOneSentenceWithItsWayOut) {
          false,
          ErrorCode::kPermission,
          {"kernel.perf_event_paranoid is 3", "CAP_SYS_ADMIN", "CAP_PERFMON is not enough",
-          "kernel.perf_event_paranoid=2"}},
+          "kernel.perf_event_paranoid=2", "60-perfvigil.conf", "debian-paranoid.conf"}},
         {EACCES, 4, true, ErrorCode::kPermission, {"kernel.perf_event_paranoid is 4", "CAP_SYS_ADMIN"}},
         {EACCES, 1, true, ErrorCode::kPermission, {"not ours to record", "CAP_PERFMON"}},
         {EPERM, 2, false, ErrorCode::kPermission, {"system call filter", "SystemCallFilter=perf_event_open"}},

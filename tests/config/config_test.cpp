@@ -9,6 +9,7 @@
 
 #include "base/fd.hpp"
 #include "config/keys.hpp"
+#include "config/trigger_format.hpp"
 #include "tests/support/paths.hpp"
 
 namespace perfvigil::config {
@@ -83,7 +84,15 @@ TEST(ConfigTest, EveryKeyReadsBackWhatItPrints) {
                         .file_age = Seconds(90),
                         .bytes = 3U << 20,
                         .keep = Hours(2),
+                        .frozen_bytes = 9U << 20,
                         .compression = 0};
+    changed.triggers = {.rules = {TriggerRuleFormat{}.parse("a when function f<int, \"x\">: > 5% for 1min").value(),
+                                  TriggerRuleFormat{}.parse("b when load > 3").value()},
+                        .last = Seconds(61),
+                        .pause = Seconds(62),
+                        .per_hour = 5,
+                        .capture_duration = Seconds(11),
+                        .capture_frequency = 499};
     changed.listen = {.enabled = true,
                       .address = "::",
                       .port = 0,
@@ -91,6 +100,7 @@ TEST(ConfigTest, EveryKeyReadsBackWhatItPrints) {
                       .allow_remote = true,
                       .token_file = "/t"};
     changed.sockets = {.control = "/x.sock", .group = "null", .read = "/r.sock", .read_group = "b", .mode = 0600};
+    changed.ship = {.to = "http://[::1]:4318/x", .format = ShipFormat::kPprof, .waiting = 7};
     changed.metrics = {.functions = 7, .dsos = 8, .units = 9, .threshold = 0.0025};
     changed.budget = {.cpu = 0.02, .captures = 0.1};
     changed.on_demand = {.concurrent = 1, .waiting = 0, .longest = Seconds(30)};
@@ -99,7 +109,8 @@ TEST(ConfigTest, EveryKeyReadsBackWhatItPrints) {
     for (const auto& key : keys()) EXPECT_NE(key.print(changed), key.print(defaults)) << key.name;
 
     const auto loaded = load_text(print_yaml(changed));
-    EXPECT_THAT(texts(loaded), IsEmpty());
+    // The only thing wrong with it: every key differs from its default, so captures are off.
+    EXPECT_THAT(texts(loaded), ElementsAre(HasSubstr("triggers.rules: needs captures.enabled")));
     EXPECT_EQ(dump(loaded.options), dump(changed));
     EXPECT_EQ(loaded.options.store.directory, changed.store.directory);
     EXPECT_EQ(loaded.options.sockets.group, "null");
@@ -177,6 +188,14 @@ INSTANTIATE_TEST_SUITE_P(
                      "store.rollups.keep: is shorter than store.windows.keep or store.archives.length"},
         RelationCase{"ArchivesGoTooEarly", "store: {archives: {keep: 1d}}",
                      "store.archives.keep: is shorter than store.rollups.keep, write at least 7d"},
+        RelationCase{"RuleWithoutCaptures", "captures: {enabled: false}\ntriggers: {rules: [a when load > 3]}",
+                     "x.yaml:2: triggers.rules: needs captures.enabled"},
+        RelationCase{"RulesOfOneName", "triggers:\n  rules:\n    - a when load > 3\n    - a when loss > 3%",
+                     "x.yaml:2: triggers.rules: two rules are called a, give each its own name"},
+        RelationCase{"BadRule", "triggers: {rules: [a when lod > 3]}",
+                     "x.yaml:1: triggers.rules: rule \"a when lod > 3\": \"lod\" is not known, write one of cpu_busy"},
+        RelationCase{"LongCapture", "triggers: {capture: {duration: 11min}}",
+                     "triggers.capture.duration: is longer than on_demand.longest, write at most 10min"},
         RelationCase{"SmallWindow", "recording: {slice: 1s}\nanalysis: {window: 5s, spread: 0s}", nullptr}),
     [](const auto& param) { return param.param.name; });
 

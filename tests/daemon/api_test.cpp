@@ -8,9 +8,11 @@
 
 #include "analyzer/profile/codec.hpp"
 #include "daemon/api_captures.hpp"
+#include "daemon/api_frozen.hpp"
 #include "daemon/capture_stream.hpp"
 #include "tests/support/daemon_fake_source.hpp"
 #include "tests/support/daemon_profile.hpp"
+#include "tests/support/temp_folder.hpp"
 
 namespace perfvigil::daemon::api {
 namespace {
@@ -156,6 +158,63 @@ TEST_F(ApiTest, LiveGivesTheNewestSliceOrWhatCameSince) {
     }
 }
 
+// Freezes that are only remembered.
+struct FakeFrozen final : Frozen {
+    Answer freeze(FreezeRequest request, const std::optional<Peer>& by) override {
+        peer = by;
+        asked.push_back(std::move(request));
+        return std::make_shared<CaptureStream>(100, nullptr);
+    }
+    Answer thaw(std::string id) override {
+        thawed.push_back(std::move(id));
+        return std::make_shared<CaptureStream>(100, nullptr);
+    }
+    std::string list_json() const override { return R"({"frozen":[]})"; }
+    std::vector<FreezeRequest> asked;
+    std::vector<std::string> thawed;
+    std::optional<Peer> peer;
+};
+
+TEST_F(ApiTest, FreezingIsTheControlSocketsAlone) {
+    const auto post = [&](std::string_view target, Door door = Door::kControl) {
+        return get(target, door, kLocal, "POST");
+    };
+    EXPECT_EQ(post("/v1/frozen").status, 501U) << "nothing is kept here";
+    EXPECT_EQ(get("/v1/frozen").status, 501U);
+    FakeFrozen frozen;
+    source.kept = &frozen;
+    EXPECT_EQ(post("/v1/frozen", Door::kRead).status, 405U);
+    EXPECT_EQ(post("/v1/frozen/20260131T120501Z/thaw", Door::kRead).status, 405U);
+    EXPECT_EQ(get("/v1/frozen", Door::kTcp).status, 403U);
+    EXPECT_EQ(get("/v1/frozen", Door::kRead).content(), "{\"frozen\":[]}\n");
+    EXPECT_TRUE(frozen.asked.empty());
+
+    const auto response =
+        respond({"POST", "/v1/frozen?last=5min&label=a%20%0Ab", kLocal, Door::kControl, Peer{7, 8}}, rules, source);
+    EXPECT_EQ(response.status, 200U);
+    EXPECT_TRUE(response.stream);
+    EXPECT_EQ(frozen.asked.at(0).last, std::chrono::minutes(5));
+    EXPECT_EQ(frozen.asked.at(0).label, "a \\x0ab");
+    EXPECT_EQ(frozen.peer->uid, 7U);
+    EXPECT_EQ(post("/v1/frozen").status, 200U);
+    EXPECT_EQ(frozen.asked.at(1).last, std::chrono::minutes(10));
+
+    EXPECT_EQ(post("/v1/frozen/20260131T120501Z-busy/thaw").status, 200U);
+    EXPECT_EQ(frozen.thawed, std::vector<std::string>{"20260131T120501Z-busy"});
+    for (const auto* target : {"/v1/frozen/..%2f..%2fetc/thaw", "/v1/frozen/../thaw", "/v1/frozen//thaw",
+                               "/v1/frozen/20260131T120501Z", "/v1/frozen/20260131T120501Z/melt"}) {
+        EXPECT_EQ(post(target).status, 404U) << target;
+    }
+    EXPECT_EQ(get("/v1/frozen/20260131T120501Z").status, 404U);
+    for (const auto* target : {"/v1/frozen?last=5", "/v1/frozen?last=0", "/v1/frozen?x=1", "/v1/frozen?label=a&label=b",
+                               "/v1/frozen?last=1s&last=2s", "/v1/frozen/20260131T120501Z/thaw?x=1"}) {
+        EXPECT_EQ(post(target).status, 400U) << target;
+    }
+    EXPECT_EQ(post("/v1/frozen?label=" + std::string(81, 'x')).status, 400U);
+    EXPECT_EQ(frozen.thawed.size(), 1U);
+    EXPECT_EQ(frozen.asked.size(), 2U);
+}
+
 TEST_F(ApiTest, LiveWaitsForTheNextSlice) {
     source.live.put("s1");
     const auto waiting = get("/v1/live?after=1");
@@ -169,6 +228,140 @@ TEST_F(ApiTest, LiveWaitsForTheNextSlice) {
     while (others.size() < LiveFeed::kMostWaiters - 1) others.push_back(get("/v1/live?after=2"));
     EXPECT_TRUE(others.back().stream);
     EXPECT_EQ(get("/v1/live?after=2").status, 429U);
+}
+
+// The page, installed in a folder of the test's own; what a browser of this host would send.
+struct PageTest : ApiTest {
+    PageTest() {
+        folder.write("index.html", "<!doctype html>page");
+        folder.write("app.js", "run()");
+        folder.write("secret.yaml", "not a page's file");
+        source.web_page = Page(folder.path().string());
+        rules.origin = "http://127.0.0.1:9909";
+    }
+    // What `perfvigil web` prints, without the origin.
+    std::string invitation(Door door = Door::kControl) {
+        const auto response = get("/v1/web", door, kLocal, "POST");
+        EXPECT_EQ(response.status, 200U) << response.content();
+        const auto url = boost::json::parse(response.content()).at("url").as_string();
+        EXPECT_TRUE(std::string_view(url).starts_with(rules.origin + "/open?key="));
+        return std::string(std::string_view(url).substr(rules.origin.size()));
+    }
+    static std::string value_of(const Response& response, std::string_view name) {
+        for (const auto& [key, value] : response.headers) {
+            if (key == name) return value;
+        }
+        return {};
+    }
+    Response browse(std::string_view target, std::string_view cookie = "", std::string_view site = "same-origin",
+                    std::string_view host = "127.0.0.1:9909", Door door = Door::kTcp) {
+        const Headers headers{{"Host", host}, {"Sec-Fetch-Site", site}, {"Cookie", cookie}};
+        return get(target, door, headers);
+    }
+    std::string open(const std::string& target) {
+        auto cookie = value_of(browse(target, "", "none"), "Set-Cookie");
+        return cookie.substr(0, cookie.find(';'));
+    }
+    test::TempFolder folder;
+};
+
+TEST_F(PageTest, AOneTimeAddressOpensIt) {
+    const auto target = invitation();
+    const auto opened = browse(target, "", "none");
+    EXPECT_EQ(opened.status, 303U);
+    EXPECT_EQ(value_of(opened, "Location"), "/");
+    EXPECT_THAT(value_of(opened, "Set-Cookie"), testing::EndsWith("; Path=/; HttpOnly; SameSite=Strict"));
+    EXPECT_EQ(value_of(opened, "Cache-Control"), "no-store");
+    const auto cookie = value_of(opened, "Set-Cookie").substr(0, value_of(opened, "Set-Cookie").find(';'));
+    const auto page = browse("/", cookie);
+    EXPECT_EQ(page.status, 200U);
+    EXPECT_EQ(page.content_type, "text/html; charset=utf-8");
+    EXPECT_EQ(page.content(), "<!doctype html>page");
+    EXPECT_THAT(value_of(page, "Content-Security-Policy"), HasSubstr("default-src 'none'; script-src 'self'"));
+    EXPECT_EQ(value_of(page, "X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(browse("/app.js", cookie).content_type, "text/javascript; charset=utf-8");
+    EXPECT_EQ(browse("/v1/status", cookie).status, 200U);
+    EXPECT_EQ(browse("/v1/windows/latest/profile", "a=1; " + cookie).status, 200U);
+    EXPECT_EQ(browse("/v1/captures", cookie).status, 403U);
+    EXPECT_EQ(open(invitation(Door::kRead)).empty(), false);
+}
+
+TEST_F(PageTest, AnAddressWorksOnce) {
+    const auto target = invitation();
+    EXPECT_FALSE(open(target).empty());
+    const auto again = browse(target, "", "none");
+    EXPECT_EQ(again.status, 401U);
+    EXPECT_THAT(std::string(again.content()), HasSubstr("was opened already"));
+    EXPECT_TRUE(value_of(again, "Set-Cookie").empty());
+    for (const auto* guess : {"/open", "/open?key=", "/open?key=0000", "/open?key=a&key=b", "/open?token=x"}) {
+        EXPECT_EQ(browse(guess, "", "none").status, 401U) << guess;
+    }
+}
+
+TEST_F(PageTest, OtherSitesCanNeitherUseNorSpendAnAddress) {
+    const auto target = invitation();
+    EXPECT_EQ(browse(target, "", "cross-site").status, 403U);
+    EXPECT_EQ(browse(target, "", "same-site").status, 403U);
+    EXPECT_EQ(browse(target, "", "none", "evil.example:9909").status, 421U);
+    EXPECT_EQ(get(target, Door::kTcp, kLocal, "HEAD").status, 405U);
+    EXPECT_FALSE(open(target).empty());
+}
+
+TEST_F(PageTest, WithoutASessionNothingIsShown) {
+    const auto locked = browse("/");
+    EXPECT_EQ(locked.status, 401U);
+    EXPECT_THAT(std::string(locked.content()), HasSubstr("perfvigil web"));
+    EXPECT_EQ(browse("/app.js").status, 403U);
+    EXPECT_EQ(browse("/v1/live").status, 403U);
+    EXPECT_EQ(browse("/nothing").status, 404U);
+    EXPECT_EQ(browse("/metrics").status, 200U);
+    for (const auto door : {Door::kRead, Door::kControl}) {
+        EXPECT_EQ(get("/v1/web", door).status, 405U) << "an address is made by POST only";
+    }
+    EXPECT_EQ(get("/v1/web", Door::kTcp).status, 403U);
+    EXPECT_EQ(get("/v1/web", Door::kTcp, kLocal, "POST").status, 403U);
+    const auto cookie = open(invitation());
+    EXPECT_EQ(browse("/", cookie + "x").status, 401U);
+    EXPECT_EQ(browse("/", cookie, "cross-site").status, 403U);
+    EXPECT_EQ(browse("/", cookie, "same-origin", "evil.example").status, 421U);
+    EXPECT_EQ(get("/v1/web", Door::kTcp, {{"Host", "localhost"}, {"Cookie", cookie}}, "POST").status, 405U);
+}
+
+TEST_F(PageTest, APathChoosesAmongThePagesFilesOnly) {
+    const auto cookie = open(invitation());
+    for (const auto* path : {"/secret.yaml", "/../secret.yaml", "/%2e%2e/etc/passwd", "//app.js", "/./app.js",
+                             "/app.js/", "/app.js%00", "/etc/passwd", "/index.html/../app.js"}) {
+        EXPECT_EQ(browse(path, cookie).status, 404U) << path;
+    }
+    EXPECT_EQ(browse("/index.html?x=1", cookie).status, 200U);
+}
+
+TEST_F(PageTest, AFileIsSentAgainOnlyWhenItChanged) {
+    const auto first = get("/app.js");
+    const auto etag = value_of(first, "ETag");
+    EXPECT_FALSE(etag.empty());
+    EXPECT_EQ(value_of(first, "Cache-Control"), "no-cache");
+    const auto second = get("/app.js", Door::kControl, {{"Host", "localhost"}, {"If-None-Match", etag}});
+    EXPECT_EQ(second.status, 304U);
+    EXPECT_TRUE(second.content().empty());
+    EXPECT_EQ(get("/app.js", Door::kControl, {{"Host", "h"}, {"If-None-Match", "\"x\""}}).status, 200U);
+}
+
+// ssh -L 9909:/run/perfvigil/read.sock
+TEST_F(PageTest, ASocketThatABrowserReachesIsNoWayAround) {
+    EXPECT_EQ(browse("/", "", "same-origin", "localhost:9909", Door::kRead).status, 200U);
+    EXPECT_EQ(browse("/v1/status", "", "same-origin", "localhost:9909", Door::kRead).status, 200U);
+    EXPECT_EQ(browse("/v1/status", "", "cross-site", "localhost:9909", Door::kRead).status, 403U);
+    EXPECT_EQ(browse("/v1/status", "", "same-origin", "evil.example:9909", Door::kControl).status, 421U);
+}
+
+TEST_F(PageTest, SaysWhyThereIsNone) {
+    rules.origin.clear();
+    EXPECT_EQ(get("/v1/web", Door::kControl, kLocal, "POST").status, 503U);
+    source.web_page = Page("/nonexistent");
+    EXPECT_EQ(get("/v1/web", Door::kControl, kLocal, "POST").status, 501U);
+    EXPECT_EQ(get("/v1/web?x=1", Door::kControl, kLocal, "POST").status, 400U);
+    EXPECT_THAT(std::string(get("/").content()), HasSubstr("built without npm"));
 }
 
 struct HostCase {

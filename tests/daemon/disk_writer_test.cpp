@@ -97,6 +97,38 @@ TEST_F(DiskWriterTest, TheOldestGoOverTheBudget) {
     EXPECT_THAT(files(), ElementsAre("4.perf.data", "notes.txt")) << "the newest stays, however small the budget";
 }
 
+TEST_F(DiskWriterTest, WhatIsFrozenCountsNeitherInTheBytesNorInTheAge) {
+    const auto name = [](Nanoseconds ago) { return compact_time(system_clock().wall() - ago) + ".perf.data"; };
+    const std::string old = name(std::chrono::hours(3));
+    const std::string newer = name(std::chrono::hours(2));
+    const std::string newest = name(std::chrono::hours(1));
+    fs::create_directories(dir);
+    test::spill(dir + "/" + old, std::string(100, 'a'));
+    std::string id;
+    {
+        const auto disk = writer(150);
+        ASSERT_TRUE(disk->order([&](FrozenCaptures& captures) {
+            const auto now = system_clock().wall();
+            const auto frozen = captures.freeze({.from = now - std::chrono::hours(4), .to = now});
+            ASSERT_TRUE(frozen) << frozen.error().message;
+            id = frozen->id;
+        }));
+        while (disk->frozen()->empty()) std::this_thread::yield();
+        write_whole(*disk, newer, std::string(80, 'b'));
+        write_whole(*disk, newest, std::string(70, 'c'));
+        while (disk->bytes_on_disk() != 150) std::this_thread::yield();
+        EXPECT_EQ(disk->frozen_bytes(), 100U);
+    }
+    EXPECT_THAT(files(), ElementsAre(old, newer, newest, "frozen")) << "250 bytes, of which 100 are frozen";
+    {
+        const auto disk = writer(150);
+        disk->set_keep(std::chrono::minutes(90));
+        write_whole(*disk, newest, std::string(70, 'c'));
+    }
+    EXPECT_THAT(files(), ElementsAre(newest, "frozen"));
+    EXPECT_EQ(test::slurp(dir + "/frozen/" + id + "/" + old), std::string(100, 'a'));
+}
+
 TEST_F(DiskWriterTest, OldOnesGoAtTheirAge) {
     fs::create_directories(dir);
     const auto name = [](Nanoseconds ago) { return compact_time(system_clock().wall() - ago) + ".perf.data"; };

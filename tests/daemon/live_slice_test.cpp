@@ -130,7 +130,8 @@ TEST_F(LiveSliceTest, WhatHasNoRowIsSummed) {
 
 TEST_F(LiveSliceTest, AThrottledUnitIsThereWithoutASample) {
     slice.waits.throttled = {{"/system.slice/slow.service", 9, 4, seconds(2)}};
-    const auto& unit = made().at("units").at(0).as_object();
+    const auto json = made();
+    const auto& unit = json.at("units").at(0).as_object();
     EXPECT_EQ(unit.at("unit").as_string(), "slow.service");
     EXPECT_DOUBLE_EQ(unit.at("throttled_seconds").to_number<double>(), 2);
     EXPECT_DOUBLE_EQ(unit.at("seconds").to_number<double>(), 0);
@@ -139,14 +140,16 @@ TEST_F(LiveSliceTest, AThrottledUnitIsThereWithoutASample) {
 TEST_F(LiveSliceTest, ForeignNamesAreEscapedAndUnknownOnesSayWhy) {
     add("a\x1b[31m\xff", "u", 5);
     rows.back().reason = analyzer::UnknownReason::kNoSymbols;
-    const auto& row = made().at("functions").at(0).as_object();
-    EXPECT_EQ(row.at("function").as_string(), "a\\x1B[31m\\xFF");
+    const auto json = made();
+    const auto& row = json.at("functions").at(0).as_object();
+    EXPECT_EQ(row.at("function").as_string(), "a\\x1b[31m\\xff");
     EXPECT_EQ(row.at("reason").as_string(), analyzer::reason_name(analyzer::UnknownReason::kNoSymbols));
 }
 
 TEST_F(LiveSliceTest, TellsItsCost) {
     cost = {.processes = 0.002, .kernel = 0.001, .captures = 0.01, .budget = 0.01, .assumed = true};
-    const auto& told = made().at("cost").as_object();
+    const auto json = made();
+    const auto& told = json.at("cost").as_object();
     EXPECT_DOUBLE_EQ(told.at("kernel").to_number<double>(), 0.001);
     EXPECT_DOUBLE_EQ(told.at("processes").to_number<double>(), 0.002);
     EXPECT_TRUE(told.at("assumed").as_bool());

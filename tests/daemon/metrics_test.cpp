@@ -181,8 +181,8 @@ TEST_F(MetricsTest, EveryCounterOfTheSessionIsPublished) {
 
 TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
     DaemonNumbers numbers;
-    auto& [degraded, session, frequency, overhead, budgets, process, windows, store, drops, steps, on_demand,
-           analysis] = numbers;
+    auto& [degraded, session, frequency, overhead, budgets, process, windows, store, drops, steps, on_demand, triggers,
+           shipped, analysis] = numbers;
     degraded = {{"no_pmu", "cycles: ENOENT", "none"}};
     frequency = 99;
     analysis = milliseconds(7);
@@ -193,14 +193,17 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
     cpu_seconds = 1.5, resident = 59, virtual_bytes = 61, fds = 67, max_fds = 71, threads = 4, start = 1.7e9;
     auto& [stored, partial, dropped, failed] = windows;
     stored = 73, partial = 79, dropped = 83, failed = 89;
-    auto& [profiles, captures, index] = store;
-    profiles = 97, captures = 101, index = 103;
+    auto& [profiles, captures, index, frozen] = store;
+    profiles = 97, captures = 101, index = 103, frozen = 139;
+    triggers = {{"busy", 149, 151}, {"loss", 0, 1}};
+    shipped = {.sent = 163, .refused = 167, .dropped = 173, .retries = 179, .waiting = 181};
     auto& [slices_dropped, files_dropped, captures_dropped] = drops;
     slices_dropped = 107, files_dropped = 109, captures_dropped = 113;
     for (std::size_t knob = 0; knob < kKnobs; ++knob) {
         for (std::size_t cause = 0; cause < kCauses; ++cause) steps[knob][cause] = 10 * (knob + 1) + cause;
     }
     for (std::size_t result = 0; result < kCaptureResultNames.size(); ++result) on_demand[0][result] = 127 + result;
+    on_demand[1][0] = 157;
     metrics->set(numbers);
     slice.waits.run_delays = {{CpuId{0}, milliseconds(123)}};
     add({cpu_slice(0, 100)});
@@ -220,6 +223,11 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
                         {"budget_ratio", {{"resource", "memory"}}, 0.5},
                         {"captures_total", {{"trigger", "request"}, {"result", "complete"}}, 127},
                         {"captures_total", {{"trigger", "request"}, {"result", "refused"}}, 133},
+                        {"captures_total", {{"trigger", "rule"}, {"result", "complete"}}, 157},
+                        {"triggers_fired_total", {{"rule", "busy"}}, 149},
+                        {"triggers_fired_total", {{"rule", "loss"}}, 0},
+                        {"triggers_suppressed_total", {{"rule", "busy"}}, 151},
+                        {"triggers_suppressed_total", {{"rule", "loss"}}, 1},
                         {"windows_total", {{"result", "stored"}}, 73},
                         {"windows_total", {{"result", "partial"}}, 79},
                         {"windows_total", {{"result", "dropped"}}, 83},
@@ -227,6 +235,12 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
                         {"store_bytes", {{"kind", "profiles"}}, 97},
                         {"store_bytes", {{"kind", "captures"}}, 101},
                         {"store_bytes", {{"kind", "index"}}, 103},
+                        {"store_bytes", {{"kind", "frozen"}}, 139},
+                        {"shipped_windows_total", {{"result", "sent"}}, 163},
+                        {"shipped_windows_total", {{"result", "refused"}}, 167},
+                        {"shipped_windows_total", {{"result", "dropped"}}, 173},
+                        {"ship_retries_total", {}, 179},
+                        {"ship_waiting_windows", {}, 181},
                         {"queue_drops_total", {{"queue", "slices"}}, 107},
                         {"queue_drops_total", {{"queue", "files"}}, 109},
                         {"queue_drops_total", {{"queue", "captures"}}, 113}});
@@ -590,6 +604,8 @@ TEST_F(MetricsTest, TheManualKnowsEverySeries) {
     numbers.degraded = {{"no_pmu", "", ""}};
     numbers.session.emplace();
     numbers.budgets = {{"cpu", 1, 1}};
+    numbers.triggers = {{"busy", 1, 0}};
+    numbers.shipped.emplace();
     metrics->set(numbers);
     analyzer::Profile window;
     window.programs = {analyzer::ProfileProgram{

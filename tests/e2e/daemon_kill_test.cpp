@@ -10,10 +10,12 @@
 #include <thread>
 
 #include "analyzer/profile/codec.hpp"
+#include "base/text.hpp"
 #include "collector/capture_reader.hpp"
 #include "tests/support/client.hpp"
 #include "tests/support/daemon_files.hpp"
 #include "tests/support/daemon_process.hpp"
+#include "tests/support/report_view.hpp"
 
 namespace perfvigil {
 namespace {
@@ -37,6 +39,14 @@ std::uint64_t readable_samples(const std::string& path) {
     }
     (void)(*reader)->finish(sink);
     return (*reader)->counts().samples;
+}
+
+// Lines of `perf script` that are samples.
+std::uint64_t perf_samples(const std::string& path) {
+    const auto text = test::output_of("/usr/bin/perf", {"script", "-f", "-i", path, "-F", "event"});
+    std::uint64_t lines = 0;
+    for (const auto line : split(text, '\n')) lines += trim(line).empty() ? 0 : 1;
+    return lines;
 }
 
 TEST(DaemonKill, LosesNoCompletedWindowAndNoReadableCapture) {
@@ -70,18 +80,22 @@ TEST(DaemonKill, LosesNoCompletedWindowAndNoReadableCapture) {
         const auto text = test::slurp(folder / ("store/" + name));
         EXPECT_TRUE(analyzer::decode_profile(std::as_bytes(std::span(text)))) << name;
     }
-    const auto partial = DaemonProcess::files(folder / "captures", ".perf.data.partial");
-    EXPECT_EQ(partial.size(), static_cast<std::size_t>(kills)) << "each kill leaves its capture";
-    for (const auto& name : partial) {
-        EXPECT_GT(readable_samples(folder / ("captures/" + name)), 0U) << name << ", seed " << seed;
-    }
 
-    // A start after all that is an ordinary one.
+    // A start after all that is an ordinary one, and what each kill left of its capture is a whole file.
     DaemonProcess daemon(folder);
     daemon.start({.slice = "1s", .window = "1s"});
     ASSERT_TRUE(daemon.wait_ready()) << daemon.log();
     daemon.signal(SIGTERM);
     EXPECT_EQ(daemon.wait(seconds(5)), 0) << daemon.log();
+    EXPECT_TRUE(DaemonProcess::files(folder / "captures", ".partial").empty());
+    const auto whole = DaemonProcess::files(folder / "captures", ".perf.data");
+    EXPECT_EQ(whole.size(), static_cast<std::size_t>(kills) + 1) << "each kill leaves its capture, seed " << seed;
+    for (const auto& name : whole) {
+        const auto path = folder / ("captures/" + name);
+        const auto samples = readable_samples(path);
+        EXPECT_GT(samples, 0U) << name << ", seed " << seed;
+        EXPECT_EQ(perf_samples(path), samples) << name << ", seed " << seed;
+    }
 }
 
 // What the store tells about all time, each moment once.

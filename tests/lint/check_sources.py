@@ -7,7 +7,7 @@ import re
 import tree
 
 LICENCE = "SPDX-License-Identifier: GPL-2.0-or-later"
-LICENSED = tree.CODE | {".py", ".sh", ".cmake", ".ts"}
+LICENSED = tree.CODE | {".py", ".sh", ".cmake", ".ts", ".mjs", ".css"}
 LICENSED_NAMES = {"CMakeLists.txt", "dev", "run"}
 # Foreign data, kept byte for byte.
 DATA = ("tests/fixtures/", "tests/golden/", "tests/fuzz/corpus/", "LICENSE")

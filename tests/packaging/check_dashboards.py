@@ -68,12 +68,54 @@ def start_daemon(program, folder, port):
 
 
 def start_prometheus(program, folder, port, targets):
+    """Scrapes {instance: port}."""
     (folder / "prometheus.yml").write_text(
         "global: {scrape_interval: 1s, evaluation_interval: 5s}\n"
-        "scrape_configs:\n  - job_name: perfvigil\n    static_configs:\n"
-        f"      - targets: [{', '.join(f'127.0.0.1:{target}' for target in targets)}]\n")
+        "scrape_configs:\n  - job_name: perfvigil\n    static_configs:\n" +
+        "".join(f"      - {{targets: ['127.0.0.1:{target}'], labels: {{instance: {instance}}}}}\n"
+                for instance, target in targets.items()))
     return subprocess.Popen([program, f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb",
                              f"--web.listen-address=127.0.0.1:{port}"], stderr=open(folder / "prometheus.log", "w"))
+
+
+def prometheus_program():
+    cached = pathlib.Path.home() / ".cache/perfvigil/bin/prometheus"
+    return shutil.which("prometheus") or (str(cached) if cached.exists() else None)
+
+
+class Hosts:
+    """Daemons of this host under several names, and a Prometheus that scrapes them; all ready, until the end."""
+
+    def __init__(self, perfvigild, program, folder, names):
+        self.perfvigild, self.program, self.folder, self.names = perfvigild, program, folder, names
+        self.running = []
+
+    def __enter__(self):
+        self.ports = {name: free_port() for name in self.names}
+        port = free_port()
+        self.prometheus = f"http://127.0.0.1:{port}"
+        try:
+            for name, one in self.ports.items():
+                self.running.append(start_daemon(self.perfvigild, self.folder / name, one))
+            for one in self.ports.values():
+                wait_for(f"http://127.0.0.1:{one}/readyz", 60)
+            self.running.append(start_prometheus(self.program, self.folder, port, self.ports))
+            wait_for(f"{self.prometheus}/-/ready", 60)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for one in self.running:
+            one.send_signal(signal.SIGTERM)
+        for one in self.running:
+            one.wait(30)
+
+    def published(self):
+        """Names of all series that the daemons have now."""
+        pages = (get(f"http://127.0.0.1:{port}/metrics") for port in self.ports.values())
+        return set(re.findall(r"(?m)^(\w+)", "".join(pages)))
 
 
 def filled(expression, instance):
@@ -103,30 +145,15 @@ def check_panels(boards, prometheus, published):
 
 def main():
     source, perfvigild = pathlib.Path(sys.argv[1]), sys.argv[2]
-    cached = pathlib.Path.home() / ".cache/perfvigil/bin/prometheus"
-    program = shutil.which("prometheus") or (str(cached) if cached.exists() else None)
+    program = prometheus_program()
     if not program or os.geteuid() != 0:
         print("Skipped: " + ("needs root to record" if program else "prometheus is missing: ./dev deps test"))
         sys.exit(77)
     boards = {p.name: json.loads(p.read_text()) for p in sorted((source / "packaging/grafana").glob("*.json"))}
     with tempfile.TemporaryDirectory(prefix="perfvigil-dashboards-") as name:
-        folder = pathlib.Path(name)
-        ports = [free_port() for _ in range(3)]
-        running = [start_daemon(perfvigild, folder / str(port), port) for port in ports[:2]]
-        try:
-            for port in ports[:2]:
-                wait_for(f"http://127.0.0.1:{port}/readyz", 60)
-            running.append(start_prometheus(program, folder, ports[2], ports[:2]))
-            prometheus = f"http://127.0.0.1:{ports[2]}"
-            wait_for(f"{prometheus}/-/ready", 60)
+        with Hosts(perfvigild, program, pathlib.Path(name), ["host-a", "host-b"]) as hosts:
             time.sleep(SCRAPES)
-            published = set(re.findall(r"(?m)^(\w+)", "".join(get(f"http://127.0.0.1:{p}/metrics") for p in ports[:2])))
-            faults = check_panels(boards, prometheus, published)
-        finally:
-            for one in running:
-                one.send_signal(signal.SIGTERM)
-            for one in running:
-                one.wait(30)
+            faults = check_panels(boards, hosts.prometheus, hosts.published())
     for fault in faults:
         print(fault)
     if faults:

@@ -185,6 +185,10 @@ def main():
         if not shutil.which(tool):
             print(f"Skipped: {tool} is missing: ./dev deps test")
             sys.exit(77)
+    # Where npm could not build the page, there is none.
+    if (build / "web/index.html").exists():
+        FILES.update({f"/usr/share/perfvigil/web/{name}": "-rw-r--r--"
+                      for name in ("index.html", "app.js", "style.css", "icon.svg", "licences.txt")})
     with tempfile.TemporaryDirectory(prefix="perfvigil-package-") as name:
         folder = pathlib.Path(name)
         # Packing the debug symbols takes minutes and shows nothing.

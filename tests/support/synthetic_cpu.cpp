@@ -2,6 +2,7 @@
 // One CPU of a SyntheticStream: its states, ticks, samples and counters.
 #include <algorithm>
 #include <initializer_list>
+#include <numeric>
 #include <utility>
 
 #include "tests/support/synthetic_parts.hpp"
@@ -248,6 +249,15 @@ void SyntheticStream::throttle(std::size_t number, MonotonicTime time, bool thro
     out.push_back({.time = time, .bytes = record_bytes(table_.find(id)->layout, record), .id = id, .cpu = number});
 }
 
+std::size_t SyntheticStream::innermost_function() {
+    const auto& weights = options_.weights;
+    if (weights.empty()) return static_cast<std::size_t>(chance() * static_cast<double>(options_.functions));
+    double left = chance() * std::accumulate(weights.begin(), weights.end(), 0.0);
+    std::size_t function = 0;
+    while (function + 1 < weights.size() && left >= weights[function]) left -= weights[function++];
+    return function;
+}
+
 SampleFields SyntheticStream::sample_of(std::size_t number, MonotonicTime time) {
     const Cpu& cpu = *cpus_[number];
     SampleFields sample;
@@ -281,7 +291,7 @@ SampleFields SyntheticStream::sample_of(std::size_t number, MonotonicTime time) 
         kernel({"pv_native_safe_halt", "default_idle", "do_idle", "cpu_startup_entry", "start_secondary"});
     } else {
         chain.push_back(collector::kContextUser);
-        const auto first = static_cast<std::size_t>(chance() * static_cast<double>(options_.functions));
+        const std::size_t first = innermost_function();
         for (std::size_t i = 0; i < options_.depth; ++i) {
             const std::size_t function = (first + i) % options_.functions;
             chain.push_back(SyntheticCode::kProgramStart + function * SyntheticCode::kFunctionSize +

@@ -190,7 +190,7 @@ void SyntheticStream::deliver_start(collector::RecordSink& sink) {
         for (std::size_t i = 0; i < options_.processes_per_cpu; ++i) {
             const Pid pid = pid_of(cpu, i);
             collector::CommRecord comm{.sample = id(pid), .pid = pid, .tid = Tid{pid.value}, .by_exec = true};
-            comm.comm = "worker";
+            comm.comm = options_.comm;
             send(record_bytes(layout, comm));
             collector::MmapRecord mmap{.sample = id(pid), .pid = pid, .tid = Tid{pid.value}};
             mmap.start = SyntheticCode::kProgramStart;
@@ -198,9 +198,10 @@ void SyntheticStream::deliver_start(collector::RecordSink& sink) {
             mmap.page_offset = SyntheticCode::kProgramOffset;
             mmap.protection = 5;
             mmap.map_flags = 2;
-            mmap.has_inode = true;
+            mmap.build_id = options_.program_build_id;
+            mmap.has_inode = mmap.build_id.empty();
             mmap.inode = 42;
-            mmap.path = "/usr/bin/worker";
+            mmap.path = options_.program;
             send(record_bytes(layout, mmap));
         }
     }

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/build_id.hpp"
 #include "collector/host_facts.hpp"
 #include "collector/stream.hpp"
 #include "tests/support/record_bytes.hpp"
@@ -62,9 +63,13 @@ struct SyntheticOptions {
     bool proc_stat = true;
     bool proc_stat_in_ticks = true;  // /proc/stat counts whole 10 ms
     bool call_chains = true;
-    std::size_t depth = 12;      // user frames of a chain
-    std::size_t functions = 40;  // of the program
+    std::size_t depth = 12;         // user frames of a chain
+    std::size_t functions = 40;     // of the program
+    std::vector<double> weights{};  // how often each of them is the innermost; empty: all alike
+    std::string program = "/usr/bin/worker";
+    BuildId program_build_id{};  // said in its mappings; empty: they have an inode
     std::size_t processes_per_cpu = 2;
+    std::string comm = "worker";     // of all of them
     std::size_t late_per_slice = 0;  // records that come after the cut
     // Share of the time in which cycles has a counter; the rest others have it (multiplexing).
     double cycles_running = 1;
@@ -196,6 +201,7 @@ private:
     [[nodiscard]] std::vector<collector::CpuTimes> proc_stat() const;
     [[nodiscard]] SampleFields sample_of(std::size_t cpu, MonotonicTime time);
     [[nodiscard]] Nanoseconds length_of(std::size_t slice) const;
+    [[nodiscard]] std::size_t innermost_function();
     [[nodiscard]] double chance() { return std::uniform_real_distribution<double>(0, 1)(random_); }
 
     SyntheticOptions options_;

@@ -79,7 +79,7 @@ TEST(UnitThrottled, WhereALimitStoppedItInATwentiethOfItsPeriods) {
                           "it ran, for 2.000 s"));
     EXPECT_THAT(found.evidence, Not(HasSubstr("web.service"))) << "under a twentieth";
     EXPECT_THAT(found.evidence, Not(HasSubstr("short.service"))) << "not a second";
-    EXPECT_DOUBLE_EQ(figure(found, "throttled_seconds"), 2);
+    EXPECT_DOUBLE_EQ(figure(found, "throttled_seconds", "db.service"), 2);
     p.profile.throttled_units[0].throttled_periods = 25;
     EXPECT_EQ(p.find("unit_throttled").severity, Severity::kWarning);
 }
