@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/output_file.hpp"
 #include "cli/profile_source.hpp"
+#include "cli/store_folder.hpp"
 
 namespace perfvigil::cli {
 namespace {
@@ -57,6 +58,7 @@ void add_bundle(CLI::App& app, int& exit_code) {
     auto& command = *app.add_subcommand(
         "bundle", "One file that reports the same anywhere: a capture with its names and lines, or a stored window");
     add_socket(command, options.socket);
+    add_store(command, options.socket);
     command.add_option("source", options.source, "a perf.data file ('-': standard input), 'latest', or a window's id")
         ->required();
     command.add_option("-o,--output", options.output, "the file to write")->required()->option_text("FILE");

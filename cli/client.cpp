@@ -29,6 +29,7 @@
 
 #include "base/fd.hpp"
 #include "base/text.hpp"
+#include "cli/store_folder.hpp"
 #include "daemon/protocol.hpp"
 
 namespace perfvigil::cli {
@@ -313,6 +314,7 @@ Result<void> watch(const std::string& socket_path, const Watch& how) {
 }
 
 Result<Reply> get(const std::string& socket_path, const std::string& target, std::chrono::seconds limit) {
+    if (const auto folder = store_of(socket_path)) return get_from_store(*folder, target);
     return ask(socket_path, {http::verb::get, target, limit});
 }
 

@@ -17,7 +17,8 @@ struct Reply {
 };
 
 // GET `target` of the daemon listening at `socket_path`. A reply of 400 and above is an Error that holds the daemon's
-// own sentence. Where the control socket is not open to us, the read socket beside it is tried.
+// own sentence. Where the control socket is not open to us, the read socket beside it is tried. In the place of a
+// socket's path a store's folder may stand (store_folder.hpp).
 [[nodiscard]] Result<Reply> get(const std::string& socket_path, const std::string& target,
                                 std::chrono::seconds limit = std::chrono::seconds(30));
 

@@ -19,6 +19,7 @@
 #include "cli/diff_sides.hpp"
 #include "cli/profile_source.hpp"
 #include "cli/selection_arguments.hpp"
+#include "cli/store_folder.hpp"
 #include "cli/stored_windows.hpp"
 
 namespace perfvigil::cli {
@@ -200,6 +201,7 @@ void add_diff(CLI::App& app, int& exit_code) {
     auto& options = *shared;
     auto& command = *app.add_subcommand("diff", "What changed between two recordings, and what of it may be chance");
     add_socket(command, options.socket);
+    add_store(command, options.socket);
     add_json(command, options.format);
     add_sides(command, options);
     add_questions(command, options);

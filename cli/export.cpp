@@ -27,6 +27,7 @@
 #include "cli/output_file.hpp"
 #include "cli/profile_source.hpp"
 #include "cli/selection_arguments.hpp"
+#include "cli/store_folder.hpp"
 
 namespace perfvigil::cli {
 namespace {
@@ -150,6 +151,7 @@ void add_export(CLI::App& app, int& exit_code) {
     auto& command = *app.add_subcommand(
         "export", "A window or a capture for other programs: pprof, flame graph, collapsed stacks, speedscope …");
     add_socket(command, options.socket);
+    add_store(command, options.socket);
     add_source(command, options.source);
     std::vector<std::string> names;
     for (const auto& [name, format] : kFormats) names.emplace_back(name);

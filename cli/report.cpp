@@ -12,6 +12,7 @@
 #include "cli/profile_source.hpp"
 #include "cli/selection_arguments.hpp"
 #include "cli/span_arguments.hpp"
+#include "cli/store_folder.hpp"
 
 namespace perfvigil::cli {
 namespace {
@@ -122,6 +123,7 @@ void add_report(CLI::App& app, int& exit_code) {
     auto& command = *app.add_subcommand(
         "report", "Where the CPU time went: of a window of the running daemon, or of a file that holds a profile");
     add_socket(command, options.socket);
+    add_store(command, options.socket);
     auto* source = add_source(command, options.source);
     add_span(command, options.span, source);
     add_format(command, options);

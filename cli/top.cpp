@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/live_page.hpp"
 #include "cli/span_arguments.hpp"
+#include "cli/store_folder.hpp"
 #include "cli/terminal.hpp"
 #include "cli/top_page.hpp"
 #include "daemon/protocol.hpp"
@@ -63,7 +64,8 @@ int run_live(const TopOptions& options) {
 }
 
 int run_top(const TopOptions& options) {
-    if (!options.once && options.span.since.empty() && Terminal::present()) return run_live(options);
+    if (!options.once && options.span.since.empty() && !store_of(options.socket) && Terminal::present())
+        return run_live(options);
     const auto profile = profile_of_arguments(options.span, std::string(protocol::kLatest), options.socket, {});
     if (!profile) return complain(profile.error());
     fmt::print("{}", top_page(*profile, options.rows, output_width()));
@@ -82,6 +84,7 @@ void add_top(CLI::App& app, int& exit_code) {
         "--since, "
         "or where the output is no terminal, one screen of stored windows is printed.");
     add_socket(command, options.socket);
+    add_store(command, options.socket);
     add_span(command, options.span, nullptr);
     command.add_flag("--once", options.once, "print the last window and end, on a terminal too");
     command.add_option("--top", options.rows, "rows of functions of a printed screen (default: 20)")->check(a_count());

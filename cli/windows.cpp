@@ -8,6 +8,7 @@
 #include "cli/arguments.hpp"
 #include "cli/client.hpp"
 #include "cli/commands.hpp"
+#include "cli/store_folder.hpp"
 #include "cli/stored_windows.hpp"
 #include "daemon/protocol.hpp"
 
@@ -69,6 +70,7 @@ void add_windows(CLI::App& app, int& exit_code) {
     auto& options = *shared;
     auto& command = *app.add_subcommand("windows", "What the daemon keeps: windows and what they were rolled up into");
     add_socket(command, options.socket);
+    add_store(command, options.socket);
     add_json(command, options.format);
     command.add_option("--kind", options.kind, "window, rollup, archive, or all of them (default)")
         ->check(one_of({"window", "rollup", "archive", "all"}));

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/edit_distance.hpp"
+#include "config/ship_format.hpp"
 #include "config/trigger_format.hpp"
 #include "config/values.hpp"
 
@@ -245,6 +246,18 @@ void add_on_demand(std::vector<Key>& all) {
                          DurationFormat{Seconds(1), 24 * kHour}, "The longest duration that a caller may ask for."));
 }
 
+void add_ship(std::vector<Key>& all) {
+    all.push_back(scalar("ship.to", kRestart, PERFVIGIL_FIELD(ship.to), ShipTargetFormat{},
+                         "Where stored windows are sent besides: a folder, or http:// and the address of a collector, "
+                         "such as http://127.0.0.1:4318/v1development/profiles. They hold the names of what every user "
+                         "runs. Empty: nowhere."));
+    all.push_back(scalar("ship.format", kRestart, PERFVIGIL_FIELD(ship.format), ShipFormatFormat{},
+                         "otlp (OpenTelemetry profiles, all events) or pprof (gzip, the clock's)."));
+    all.push_back(scalar("ship.waiting", kRestart, PERFVIGIL_FIELD(ship.waiting), NumberFormat<std::uint32_t>{1, 10000},
+                         "How many windows wait for a collector that does not take them; of more the oldest are given "
+                         "up, counted. They wait in the store, so nothing is kept twice."));
+}
+
 void add_doors(std::vector<Key>& all) {
     all.push_back(listen_key());
     all.push_back(list("listen.allowed_hosts", kLive, PERFVIGIL_FIELD(listen.allowed_hosts), HostFormat{},
@@ -314,6 +327,7 @@ const std::vector<Key>& keys() {
         add_captures(made);
         add_triggers(made);
         add_on_demand(made);
+        add_ship(made);
         add_doors(made);
         add_limits(made);
         return made;

@@ -10,6 +10,7 @@
 
 #include "base/time.hpp"
 #include "collector/recording_options.hpp"
+#include "config/ship.hpp"
 #include "config/trigger_rule.hpp"
 
 namespace perfvigil::config {
@@ -121,6 +122,7 @@ struct Options {
     CaptureOptions captures;
     TriggerOptions triggers;
     OnDemandOptions on_demand;
+    ShipOptions ship;
     ListenOptions listen;
     SocketOptions sockets;
     MetricsOptions metrics;

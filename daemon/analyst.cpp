@@ -247,6 +247,7 @@ void Analyst::store_one() {
     const auto begun = parts_.clock.monotonic();
     const auto id = store_.put(std::move(profile));
     store_untended_ = true;
+    if (parts_.surroundings.on_stored) parts_.surroundings.on_stored(id);
     parts_.board.degraded.set("store", store_.degraded());
     const bool stored = store_.counters().failed == failed;
     if (stored && info.partial)
@@ -291,6 +292,7 @@ DaemonNumbers Analyst::numbers(const SliceParcel* parcel, Nanoseconds spent) {
     made.overhead = overhead_;
     made.steps = step_counts_;
     made.captures = parts_.board.captures.counts();
+    if (around.shipped) made.shipped = around.shipped();
     if (!parts_.replay) made.triggers = judge_.counts();
     const auto captures = around.captures();
     if (parcel != nullptr) {

@@ -45,6 +45,9 @@ struct Surroundings {
         std::uint64_t frozen_bytes = 0;
     };
     std::function<Captures()> captures;
+    // A window was stored; what is known of those that were sent on.
+    std::function<void(const std::string& id)> on_stored{};
+    std::function<std::optional<ShipCounters>()> shipped{};
     // What is frozen already, and what is done when a rule comes true.
     std::function<std::shared_ptr<const std::vector<Frozen>>()> frozen{};
     std::function<void(const Firing&, Nanoseconds last)> on_rule{};

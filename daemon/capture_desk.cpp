@@ -106,8 +106,10 @@ std::expected<CaptureScope, api::Refusal> CaptureDesk::scope_of(CaptureRequest& 
             return refusal(status_of(found.error()), found.error().message);
         }
     }
-    CaptureScope scope{
-        .host_cpus = host->online.size(), .recorded_cpus = host->online.size(), .has_pmu = parts_.has_pmu()};
+    CaptureScope scope{.host_cpus = host->online.size(),
+                       .recorded_cpus = host->online.size(),
+                       .has_pmu = parts_.has_pmu(),
+                       .duration = request.duration};
     if (!request.cpus.empty()) {
         const auto online = [&](CpuId cpu) { return std::ranges::find(host->online, cpu) != host->online.end(); };
         if (!std::ranges::all_of(request.cpus, online)) return refusal(404, "not all of these CPUs are online");
@@ -305,7 +307,7 @@ std::string CaptureDesk::list_json() const {
                          {field::kFrequency, request.frequency},
                          {field::kDurationSeconds, to_seconds(request.duration)},
                          {field::kLabel, request.label},
-                         {field::kCostPercent, 100 * capture.cost.all()}};
+                         {field::kCostPercent, 100 * capture.cost.in_the_end()}};
         if (position == 0)
             row[field::kStart] = iso_time(capture.since);
         else

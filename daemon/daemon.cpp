@@ -28,6 +28,7 @@
 #include "daemon/names.hpp"
 #include "daemon/notify.hpp"
 #include "daemon/sampler.hpp"
+#include "daemon/shipper.hpp"
 #include "daemon/source.hpp"
 
 namespace perfvigil::daemon {
@@ -48,6 +49,11 @@ collector::Degraded capture_trouble(const Error& error) {
     return {"captures", "raw records are not kept: " + error.message,
             "make captures.dir writable and free space there, or set captures.enabled: false; it is tried again every "
             "minute"};
+}
+
+collector::Degraded ship_trouble(const Error& error) {
+    return {"ship", "windows are not shipped: " + error.message,
+            "see the collector at ship.to; windows wait in the store meanwhile, at most ship.waiting of them"};
 }
 
 template <class Run>
@@ -171,6 +177,7 @@ private:
                                                             .clock = clock_,
                                                             .sample_cost = sample_cost_,
                                                             .replay = source_.session == nullptr});
+        if (!options_.ship.to.empty() && source_.session != nullptr) begin_shipping();
         analyst_thread_ = named_thread("analyst", [this](const std::stop_token& stop) {
             analyst_->run(stop);
             analyst_ended_.raise();
@@ -179,6 +186,22 @@ private:
             auto outcome = sampler_->run(stop);
             asio::post(io_, [this, outcome = std::move(outcome)] { on_source_end(outcome); });
         });
+    }
+
+    void begin_shipping() {
+        shipper_ = std::make_unique<Shipper>(
+            Shipper::Parts{.options = options_.ship,
+                           .store_directory = options_.store.directory,
+                           .catalog = [this] { return analyst_->catalog(); },
+                           .target = make_ship_target(options_.ship, options_.store.free_bytes),
+                           .clock = clock_,
+                           .report =
+                               [this](const std::optional<Error>& error) {
+                                   if (error)
+                                       board_.degraded.set("ship", {ship_trouble(*error)});
+                                   else
+                                       board_.degraded.clear("ship");
+                               }});
     }
 
     void limit_captures() {
@@ -204,6 +227,11 @@ private:
                     return {disk_->bytes_on_disk(), disk_->files_on_disk(), disk_->abandoned_files(),
                             sampler_->current_capture(), disk_->frozen_bytes()};
                 },
+                .on_stored =
+                    [this](const std::string& id) {
+                        if (shipper_) shipper_->offer(id);
+                    },
+                .shipped = [this] { return shipper_ ? std::optional(shipper_->counters()) : std::nullopt; },
                 .frozen = [this] { return disk_ ? disk_->frozen() : std::make_shared<const std::vector<Frozen>>(); },
                 .on_rule =
                     [this](const Firing& firing, Nanoseconds last) {
@@ -227,6 +255,7 @@ private:
         analyst_ended_.wait(kNamesPatienceMs);
         names_->hurry();
         analyst_thread_.join();
+        shipper_.reset();
         disk_.reset();
         log::info("ended", {{"windows", analyst_->catalog()->size()}});
     }
@@ -395,6 +424,7 @@ private:
     std::unique_ptr<DiskWriter> disk_;
     std::unique_ptr<Sampler> sampler_;
     std::unique_ptr<Analyst> analyst_;
+    std::unique_ptr<Shipper> shipper_;  // reads what the analyst keeps
 
     std::optional<FreezeDesk> freeze_desk_;
     std::optional<CaptureDesk> desk_;  // outlives the sessions, which hold its streams

@@ -65,8 +65,10 @@ bool is_frozen_id(std::string_view id) {
     return id.size() <= kLongestId && time_in_name(id) && std::ranges::all_of(id, plain);
 }
 
+std::string frozen_folder(const std::string& captures_directory) { return captures_directory + "/frozen"; }
+
 FrozenCaptures::FrozenCaptures(std::string captures_directory)
-    : captures_directory_(std::move(captures_directory)), directory_(captures_directory_ + "/frozen") {}
+    : captures_directory_(std::move(captures_directory)), directory_(frozen_folder(captures_directory_)) {}
 
 void FrozenCaptures::open() {
     frozen_.clear();

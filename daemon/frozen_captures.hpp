@@ -61,6 +61,9 @@ struct Frozen {
 // Whether `id` has the form of a freeze's id. Anything else never becomes part of a path.
 [[nodiscard]] bool is_frozen_id(std::string_view id);
 
+// Below a folder of captures: one folder per freeze.
+[[nodiscard]] std::string frozen_folder(const std::string& captures_directory);
+
 class FrozenCaptures {
 public:
     explicit FrozenCaptures(std::string captures_directory);

@@ -22,6 +22,7 @@
 #include "daemon/capture_use.hpp"
 #include "daemon/hotspot.hpp"
 #include "daemon/recording_control.hpp"
+#include "daemon/ship_queue.hpp"
 
 namespace perfvigil::daemon {
 
@@ -110,7 +111,8 @@ struct DaemonNumbers {
     StepCounts steps{};
     CaptureCounts captures{};  // on demand, so far
     std::vector<TriggerCounts> triggers{};
-    Nanoseconds slice_analysis{};  // from taking the slice from the queue to here, last slice
+    std::optional<ShipCounters> shipped{};  // absent where nothing is shipped
+    Nanoseconds slice_analysis{};           // from taking the slice from the queue to here, last slice
 };
 
 class Metrics {

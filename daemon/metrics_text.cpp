@@ -384,6 +384,16 @@ void write_upkeep(Page& page, const State& state) {
     page.counter("triggers_suppressed_total", "How often it would have, but for its pause or the limit of all rules.");
     for (const auto& one : numbers.triggers) page.add(labels("rule", one.rule), as_double(one.suppressed));
 
+    if (const auto& shipped = numbers.shipped) {
+        page.counter("shipped_windows_total", "Windows by what became of them on their way to ship.to.");
+        page.add(labels("result", "sent"), as_double(shipped->sent));
+        page.add(labels("result", "refused"), as_double(shipped->refused));
+        page.add(labels("result", "dropped"), as_double(shipped->dropped));
+        page.counter("ship_retries_total", "Tries to ship a window that failed and are made again.",
+                     as_double(shipped->retries));
+        page.gauge("ship_waiting_windows", "Windows that wait to be shipped.", as_double(shipped->waiting));
+    }
+
     const OverheadNumbers& overhead = numbers.overhead;
     page.counter("overhead_cpu_seconds_total",
                  "CPU time of the profiler; user: its processes, kernel: taking samples, by the cost of one.");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <set>
@@ -15,12 +16,14 @@
 #include "base/text.hpp"
 #include "base/time_text.hpp"
 #include "collector/capture_reader.hpp"
+#include "daemon/frozen_captures.hpp"
 #include "daemon/protocol.hpp"
 #include "daemon/time_event.hpp"
 
 namespace perfvigil::daemon {
 namespace {
 
+namespace fs = std::filesystem;
 namespace json = boost::json;
 namespace field = protocol::field;
 using collector::OrderedRecord;
@@ -114,6 +117,23 @@ void count(HeatMap& map, WallTime at) {
 
 }  // namespace
 
+std::vector<CaptureFileInfo> kept_captures(const std::string& directory) {
+    std::vector<CaptureFileInfo> kept;
+    std::set<std::uint64_t> seen;  // a freeze is another name of the same file
+    const auto add = [&](const std::string& folder) {
+        for (auto& file : list_captures(folder)) {
+            if (time_in_name(base_name(file.path)) && seen.insert(file.inode).second) kept.push_back(std::move(file));
+        }
+    };
+    add(directory);
+    std::error_code error;
+    for (fs::directory_iterator folder(frozen_folder(directory), error), end; !error && folder != end;
+         folder.increment(error)) {
+        add(folder->path().string());
+    }
+    return kept;
+}
+
 std::vector<CaptureFileInfo> captures_between(std::vector<CaptureFileInfo> files, const WallStretch& stretch) {
     // A file's name tells when it began, its last write when it ended: a slice later at most.
     constexpr Nanoseconds kSlack = std::chrono::minutes(1);
@@ -136,7 +156,7 @@ std::size_t even_rows(double hertz) {
 
 Result<HeatMap> heat_map(const std::string& directory, const WallStretch& stretch, std::size_t rows,
                          const std::stop_token& stop) {
-    const auto files = captures_between(list_captures(directory), stretch);
+    const auto files = captures_between(kept_captures(directory), stretch);
     if (rows == 0) rows = even_rows(files.empty() ? 0 : hertz_of(files.back().path));
     HeatMap map{.start = std::chrono::floor<std::chrono::seconds>(stretch.from), .rows = rows};
     const auto end = std::chrono::ceil<std::chrono::seconds>(stretch.to);
@@ -184,7 +204,7 @@ std::string heat_json(const HeatMap& map) {
 Result<analyzer::Profile> raw_profile(const std::string& directory, const WallStretch& stretch,
                                       const std::stop_token& stop) {
     std::vector<analyzer::Profile> parts;
-    for (const auto& file : captures_between(list_captures(directory), stretch)) {
+    for (const auto& file : captures_between(kept_captures(directory), stretch)) {
         if (stop.stop_requested()) return fail(kEnds);
         // The selection counts from the first sample of any event; where its clock began is what the file says.
         std::optional<WallTime> first;

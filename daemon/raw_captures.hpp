@@ -31,6 +31,10 @@ struct HeatMap {
     [[nodiscard]] std::size_t columns() const { return cpus.size(); }
 };
 
+// The continuous recording's captures: those of the rotation, and those that freezes alone still hold. Each once; what
+// was recorded beside, on demand, is not among them.
+[[nodiscard]] std::vector<CaptureFileInfo> kept_captures(const std::string& directory);
+
 // Those that may hold something of the stretch, oldest first.
 [[nodiscard]] std::vector<CaptureFileInfo> captures_between(std::vector<CaptureFileInfo> files,
                                                             const WallStretch& stretch);

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Sources are found per folder: a new file needs no edit here.
 
-# perfvigil_library(FOLDER [NAME target] [EXCLUDE regex] [LINK libs...] [PRIVATE_LINK libs...])
+# perfvigil_library(FOLDER [NAME target] [INCLUDE regex] [EXCLUDE regex] [LINK libs...] [PRIVATE_LINK libs...])
 # A static library of every .cpp below FOLDER, perfvigil_FOLDER by default. A folder without sources is an empty interface.
 function(perfvigil_library folder)
-    cmake_parse_arguments(arg "" "NAME;EXCLUDE" "LINK;PRIVATE_LINK" ${ARGN})
+    cmake_parse_arguments(arg "" "NAME;INCLUDE;EXCLUDE" "LINK;PRIVATE_LINK" ${ARGN})
     set(target ${arg_NAME})
     if(NOT target)
         set(target perfvigil_${folder})
     endif()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
+    if(arg_INCLUDE)
+        list(FILTER sources INCLUDE REGEX "${arg_INCLUDE}")
+    endif()
     if(arg_EXCLUDE)
         list(FILTER sources EXCLUDE REGEX "${arg_EXCLUDE}")
     endif()

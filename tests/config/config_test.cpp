@@ -100,6 +100,7 @@ TEST(ConfigTest, EveryKeyReadsBackWhatItPrints) {
                       .allow_remote = true,
                       .token_file = "/t"};
     changed.sockets = {.control = "/x.sock", .group = "null", .read = "/r.sock", .read_group = "b", .mode = 0600};
+    changed.ship = {.to = "http://[::1]:4318/x", .format = ShipFormat::kPprof, .waiting = 7};
     changed.metrics = {.functions = 7, .dsos = 8, .units = 9, .threshold = 0.0025};
     changed.budget = {.cpu = 0.02, .captures = 0.1};
     changed.on_demand = {.concurrent = 1, .waiting = 0, .longest = Seconds(30)};

@@ -132,6 +132,10 @@ TEST(CaptureCostTest, OfProcessesByTheThreadsThatCanRunAtATime) {
     recording.call_chains = CallChains::kStackDumps;
     EXPECT_GT(cost_of(1).all(), 2 * frame_pointers);
     EXPECT_THAT(cost_text(cost_of(1), 8), HasSubstr("up to 1000 samples/s"));
+    // Names: 0.4 s once, of the CPU time of its 10 s on 8 CPUs.
+    EXPECT_NEAR(cost_of(1).names, 0.4 / 80, 1e-9);
+    EXPECT_NEAR(cost_of(1).in_the_end(), cost_of(1).all() + 0.005, 1e-9);
+    EXPECT_THAT(cost_text(cost_of(1), 8), HasSubstr("with the 0.4 s that names take at its end"));
 }
 
 }  // namespace

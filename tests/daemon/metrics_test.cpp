@@ -182,7 +182,7 @@ TEST_F(MetricsTest, EveryCounterOfTheSessionIsPublished) {
 TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
     DaemonNumbers numbers;
     auto& [degraded, session, frequency, overhead, budgets, process, windows, store, drops, steps, on_demand, triggers,
-           analysis] = numbers;
+           shipped, analysis] = numbers;
     degraded = {{"no_pmu", "cycles: ENOENT", "none"}};
     frequency = 99;
     analysis = milliseconds(7);
@@ -196,6 +196,7 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
     auto& [profiles, captures, index, frozen] = store;
     profiles = 97, captures = 101, index = 103, frozen = 139;
     triggers = {{"busy", 149, 151}, {"loss", 0, 1}};
+    shipped = {.sent = 163, .refused = 167, .dropped = 173, .retries = 179, .waiting = 181};
     auto& [slices_dropped, files_dropped, captures_dropped] = drops;
     slices_dropped = 107, files_dropped = 109, captures_dropped = 113;
     for (std::size_t knob = 0; knob < kKnobs; ++knob) {
@@ -235,6 +236,11 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
                         {"store_bytes", {{"kind", "captures"}}, 101},
                         {"store_bytes", {{"kind", "index"}}, 103},
                         {"store_bytes", {{"kind", "frozen"}}, 139},
+                        {"shipped_windows_total", {{"result", "sent"}}, 163},
+                        {"shipped_windows_total", {{"result", "refused"}}, 167},
+                        {"shipped_windows_total", {{"result", "dropped"}}, 173},
+                        {"ship_retries_total", {}, 179},
+                        {"ship_waiting_windows", {}, 181},
                         {"queue_drops_total", {{"queue", "slices"}}, 107},
                         {"queue_drops_total", {{"queue", "files"}}, 109},
                         {"queue_drops_total", {{"queue", "captures"}}, 113}});
@@ -599,6 +605,7 @@ TEST_F(MetricsTest, TheManualKnowsEverySeries) {
     numbers.session.emplace();
     numbers.budgets = {{"cpu", 1, 1}};
     numbers.triggers = {{"busy", 1, 0}};
+    numbers.shipped.emplace();
     metrics->set(numbers);
     analyzer::Profile window;
     window.programs = {analyzer::ProfileProgram{

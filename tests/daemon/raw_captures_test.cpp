@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <filesystem>
 #include <numeric>
 
 #include "base/time_text.hpp"
@@ -112,6 +113,22 @@ TEST_F(RawCapturesTest, EndsWhenTheDaemonDoes) {
     const auto map = heat_map(directory(), {start, start + seconds(2)}, 10, source.get_token());
     ASSERT_FALSE(map);
     EXPECT_EQ(map.error().code, ErrorCode::kBusy);
+}
+
+TEST_F(RawCapturesTest, WhatOnlyAFreezeHoldsIsReadToo) {
+    const auto whole = heat_map(directory(), {start, start + seconds(20)}, 10, stop);
+    ASSERT_TRUE(whole);
+    const auto name = compact_time(start) + ".perf.data";
+    const auto freeze = folder.path() / "frozen" / "20260131T120730Z-busy";
+    std::filesystem::create_directories(freeze);
+    std::filesystem::create_hard_link(folder.path() / name, freeze / name);
+    std::filesystem::copy(folder.path() / name, freeze / "triggered.perf.data");
+    EXPECT_EQ(kept_captures(directory()).size(), 1U) << "two names of one file, and what a rule recorded beside";
+    EXPECT_EQ(heat_map(directory(), {start, start + seconds(20)}, 10, stop)->busy, whole->busy);
+    std::filesystem::remove(folder.path() / name);
+    const auto frozen = heat_map(directory(), {start, start + seconds(20)}, 10, stop);
+    ASSERT_TRUE(frozen) << frozen.error().message;
+    EXPECT_EQ(frozen->busy, whole->busy);
 }
 
 TEST(CapturesBetween, AreThoseThatOverlap) {

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -271,6 +272,45 @@ public:
 private:
     std::string folder_;
 };
+
+TEST_F(CaptureTest, ACallerThatVanishesWhileItWaitsLeavesTheLine) {
+    start("budget: {cpu: 100%, captures: 100%}\non_demand: {concurrent: 1, waiting: 2}\n");
+    auto first = capture("-a -d 4s -F 99 --json");
+    ASSERT_TRUE(daemon.wait_until([&] { return running() == 1; }));
+    {
+        const Client second(test::kPerfvigil, {"capture", "--socket", daemon.socket(), "-a", "-d", "1s"});
+        ASSERT_TRUE(daemon.wait_until([&] { return running() == 2; }));
+    }
+    EXPECT_TRUE(daemon.wait_until([&] { return running() == 1; })) << "its place is free again";
+    EXPECT_TRUE(daemon.wait_until([&] { return captures("disconnected") == 1; }));
+    EXPECT_GT(samples(ReportView(first.output())), 0U);
+    EXPECT_TRUE(daemon.wait_until([&] { return running() == 0; }));
+}
+
+// A number is a process only as long as that lives.
+TEST_F(CaptureTest, APidThatAnotherProcessHasByNowIsNotCaptured) {
+    const std::string last_pid = "/proc/sys/kernel/ns_last_pid";
+    if (::access(last_pid.c_str(), W_OK) != 0) GTEST_SKIP() << "needs to choose a process's number (ns_last_pid)";
+    start("budget: {cpu: 100%, captures: 100%}\non_demand: {concurrent: 1, waiting: 2}\n");
+    auto first = capture("-a -d 5s -F 99 --json");
+    ASSERT_TRUE(daemon.wait_until([&] { return running() == 1; }));
+    auto asked_for = std::make_unique<Client>("split70_30", std::vector<std::string>{"60"});
+    const auto pid = asked_for->pid();
+    Client second("/bin/sh", {"-c", "exec " + std::string(test::kPerfvigil) + " capture --socket " + daemon.socket() +
+                                        " -d 2s -p " + std::to_string(pid) + " 2>" + (folder / "second")});
+    ASSERT_TRUE(daemon.wait_until([&] { return running() == 2; }));
+    asked_for.reset();
+    std::unique_ptr<Client> other;
+    for (int i = 0; i < 100 && (!other || other->pid() != pid); ++i) {
+        test::spill(last_pid, std::to_string(pid - 1));
+        other = std::make_unique<Client>("split70_30", std::vector<std::string>{"60"});
+    }
+    if (other->pid() != pid) GTEST_SKIP() << "another process took the number each time";
+    (void)first.output();
+    (void)second.output();
+    EXPECT_EQ(exit_code(second), 2);
+    EXPECT_THAT(test::slurp(folder / "second"), HasSubstr("the process ended before its capture began"));
+}
 
 TEST_F(CaptureTest, OfAControlGroupAndOfAUnitHasOnlyTheirs) {
     start();

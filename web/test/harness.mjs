@@ -86,10 +86,15 @@ export class Daemon {
         return JSON.parse(stdout);
     }
 
-    // An address that opens the page once.
-    async invitation() {
-        const { stdout } = await run(path.join(build, 'perfvigil'), ['web', '--socket', this.socket]);
+    // A command of perfvigil; what it prints.
+    async command(name, ...words) {
+        const { stdout } = await run(path.join(build, 'perfvigil'), [name, '--socket', this.socket, ...words]);
         return stdout.trim();
+    }
+
+    // An address that opens the page once.
+    invitation() {
+        return this.command('web');
     }
 
     async kill(signal = 'SIGTERM') {

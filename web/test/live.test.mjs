@@ -58,6 +58,19 @@ test('asks for each slice once', async (t) => {
     assert.deepEqual(await one.end(), []);
 });
 
+test('a freeze is listed, and its time can be looked at', async (t) => {
+    if (refused !== null) return t.skip(refused);
+    await daemon.command('freeze', '--label', '<b>slow</b>');
+    const one = await Visit.begin(browser, daemon);
+    await one.go('#/captures');
+    await one.sees(/<b>slow<\/b>/);
+    await one.sees(/asked for/);
+    await one.page.getByRole('link', { name: 'heat map', exact: true }).click();
+    await one.sees(/every CPU busy/);
+    assert.deepEqual(await one.faults(), []);
+    assert.deepEqual(await one.end(), []);
+});
+
 test('20 000 frames are painted within a second and zoomed within a tenth', async (t) => {
     if (refused !== null) return t.skip(refused);
     const now = Date.now();
