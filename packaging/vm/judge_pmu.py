@@ -71,7 +71,7 @@ def judge_delivery(name, report, perf):
         check(found["samples"] == theirs, f"{name}: {event} has {found['samples']} samples, by perf {theirs}")
         if event == "cycles":
             theirs = perf.of(perf.periods, event)
-            check(found["weight"] == theirs, f"{name}: {event} comes to {found['weight']}, by perf {theirs}")
+            check(found["event_count"] == theirs, f"{name}: {event} comes to {found['event_count']}, by perf {theirs}")
 
 
 def judge_cycles(name, report):
@@ -125,8 +125,6 @@ def judge_third(name, report, truth):
     # Timer interrupts and the kernel's own threads come on top of the load; a burst at either end is 8 ms.
     check(inside(cpu, truth, 0.02),
           f"{name}: CPU {IDLE} was busy {truth:.4f} by its load's clock, by us {cpu['busy']:.4f} in {cpu['busy_low']:.4f} to {cpu['busy_high']:.4f}")
-    hertz = cpu["effective_hertz"]
-    print(f"      {name}: CPU {IDLE}'s frequency: {hertz}")
 
 
 def judge_recordings():
@@ -149,44 +147,12 @@ def judge_recordings():
 
 def judge_doctor():
     report = load("doctor.json")
-    rows = [row for row in report["checks"] if row.get("id", row.get("name")) == "pmu"]
-    check(len(rows) == 1 and rows[0].get("verdict", rows[0].get("state")) == "ok", f"doctor: the PMU is fine: {rows}")
+    rows = [row for row in report["checks"] if row["check"] == "pmu"]
+    check(len(rows) == 1 and rows[0]["verdict"] == "ok", f"doctor: the PMU is fine: {rows}")
     check("armv8_pmuv3" in text("pmus.txt"), f"the machine's PMUs: {text('pmus.txt').split()}")
 
 
-def whole_chains(name):
-    """(all samples of the client, those whose chain reaches what started its thread), from perf script."""
-    samples = whole = 0
-    for block in text(f"{name}.script.txt").split("\n\n"):
-        lines = block.strip("\n").split("\n")
-        if not lines[0].strip().startswith("unwind_nofp"):
-            continue
-        samples += 1
-        whole += any(line.split()[-1] in ("main", "nofp_thread") for line in lines[1:] if line.split())
-    return samples, whole
-
-
-def whole_folded(name):
-    samples = whole = 0
-    for line in text(f"{name}.folded").splitlines():
-        stack, _, count = line.rpartition(" ")
-        frames = stack.split(";")
-        if frames and frames[0] == "unwind_nofp" and count.isdigit():
-            samples += int(count)
-            whole += int(count) if {"main", "nofp_thread"} & set(frames) else 0
-    return samples, whole
-
-
-def judge_stacks():
-    for name in ("perf-dwarf", "dwarf"):
-        samples, whole = whole_folded(name)
-        theirs, theirs_whole = whole_chains(name)
-        print(f"      {name}: of {samples} samples {whole} are whole, by perf {theirs_whole} of {theirs}")
-        check(samples > 200 and samples == theirs, f"{name}: {samples} samples were unwound, 200 at least; by perf {theirs}")
-        check(whole >= theirs_whole and whole >= 0.98 * samples, f"{name}: {whole} chains are whole, {theirs_whole} by perf")
-
-
-for part in (judge_doctor, judge_recordings, judge_stacks):
+for part in (judge_doctor, judge_recordings):
     part()
 print(f"{len(faults)} faults")
 sys.exit(1 if faults else 0)

@@ -10,6 +10,8 @@ import sys
 
 folder = pathlib.Path(sys.argv[1])
 faults = []
+# A load of 1.2 s at 997 Hz gives a thousand samples, and an emulated CPU of a busy host a third of them.
+ENOUGH = 200
 
 
 def text(name):
@@ -148,10 +150,10 @@ def judge_copies():
     for module in ("pv_whole", "pv_split"):
         for function in ("hot", "warm"):
             named = sum(n for (_, symbol), n in full.items() if symbol == f"{module}_{function}")
-            check(named > 300, f"perf with the full copy names {named} samples {module}_{function}")
+            check(named > ENOUGH, f"perf with the full copy names {named} samples {module}_{function}")
     for function in ("hot", "warm"):
         named = sum(n for (_, symbol), n in stripped.items() if symbol == f"pv_whole_{function}")
-        check(named > 300, f"perf with the stripped copy names {named} samples pv_whole_{function} by the module's file")
+        check(named > ENOUGH, f"perf with the stripped copy names {named} samples pv_whole_{function} by the module's file")
         named = sum(n for (_, symbol), n in stripped.items() if symbol == f"pv_split_{function}")
         check(named == 0, f"and {named} samples pv_split_{function}, whose sections lie apart")
     check("--symfs" in text("kallsyms-full.err"), "perfvigil kallsyms --full says how perf is to be asked")

@@ -88,7 +88,13 @@ export class Chart {
         const bands: uPlot.Band[] = [];
         const paths = this.options.steps ? { paths: uPlot.paths.stepped?.({ align: -1 }) } : {};
         stacked.forEach((band, i) => {
-            series.push({ label: band.label, fill: colour(band.colour), width: 0, points: { show: false }, ...paths } as uPlot.Series);
+            series.push({
+                label: band.label,
+                fill: colour(band.colour),
+                width: 0,
+                points: { show: false },
+                ...paths,
+            } as uPlot.Series);
             if (i > 0) bands.push({ series: [i + 1, i], fill: colour(band.colour) });
         });
         if (busy?.low && busy.high) {
@@ -98,9 +104,20 @@ export class Chart {
             bands.push({ series: [at + 1, at], fill: colour('band') });
         }
         if (busy) {
-            series.push({ label: 'busy', stroke: colour(stacked.length > 0 ? 'ink' : 'line'), width: 1.5, points: { show: false }, ...paths } as uPlot.Series);
+            series.push({
+                label: 'busy',
+                stroke: colour(stacked.length > 0 ? 'ink' : 'line'),
+                width: 1.5,
+                points: { show: false },
+                ...paths,
+            } as uPlot.Series);
         }
-        const axis = { stroke: colour('soft'), grid: { stroke: colour('grid'), width: 1 }, ticks: { stroke: colour('grid'), width: 1 }, font: '11px system-ui, sans-serif' };
+        const axis = {
+            stroke: colour('soft'),
+            grid: { stroke: colour('grid'), width: 1 },
+            ticks: { stroke: colour('grid'), width: 1 },
+            font: '11px system-ui, sans-serif',
+        };
         this.plot = new uPlot(
             {
                 width: Math.max(this.element.clientWidth, 200),
@@ -108,8 +125,14 @@ export class Chart {
                 series,
                 bands,
                 legend: { show: false },
-                cursor: { drag: { x: this.options.onSelect !== undefined, y: false, setScale: false }, points: { show: false } },
-                scales: { x: { time: true }, y: { range: (_, __, max) => [0, Math.max(0.05, Math.min(1, (max ?? 1) * 1.1))] } },
+                cursor: {
+                    drag: { x: this.options.onSelect !== undefined, y: false, setScale: false },
+                    points: { show: false },
+                },
+                scales: {
+                    x: { time: true },
+                    y: { range: (_, __, max) => [0, Math.max(0.05, Math.min(1, (max ?? 1) * 1.1))] },
+                },
                 axes: [
                     { ...axis, values: (_, splits) => this.ticks(splits), space: 70, size: 26 },
                     { ...axis, values: (_, splits) => splits.map((v) => `${Math.round(v * 100)} %`), size: 48 },
@@ -123,7 +146,9 @@ export class Chart {
 
     private ticks(splits: number[]): string[] {
         const step = (splits[1] ?? 0) - (splits[0] ?? 0);
-        return splits.map((s) => (step >= 86400 ? dateAndClock(s * 1000).slice(5, 10) : clock(s * 1000).slice(0, step < 60 ? 8 : 5)));
+        return splits.map((s) =>
+            step >= 86400 ? dateAndClock(s * 1000).slice(5, 10) : clock(s * 1000).slice(0, step < 60 ? 8 : 5),
+        );
     }
 
     private select(plot: uPlot): void {
@@ -151,7 +176,9 @@ export class Chart {
     }
 }
 
-function prepared(canvas: HTMLCanvasElement): { context: CanvasRenderingContext2D; width: number; height: number } | null {
+function prepared(
+    canvas: HTMLCanvasElement,
+): { context: CanvasRenderingContext2D; width: number; height: number } | null {
     const width = canvas.clientWidth;
     const height = canvas.clientHeight;
     const context = canvas.getContext('2d');

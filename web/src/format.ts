@@ -32,7 +32,12 @@ export function count(value: number): string {
 
 export function big(value: number): string {
     const size = Math.abs(value);
-    for (const [limit, suffix] of [[1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']] as const) {
+    for (const [limit, suffix] of [
+        [1e12, 'T'],
+        [1e9, 'G'],
+        [1e6, 'M'],
+        [1e3, 'k'],
+    ] as const) {
         if (size >= limit) return `${(value / limit).toPrecision(3)} ${suffix}`;
     }
     return value.toFixed(0);

@@ -148,7 +148,7 @@ export class Live {
             const after = this.connection === 'live' ? `?after=${this.newest?.number ?? 0}` : '';
             const answer = await getJson<Answer>(`/v1/live${after}`, control.signal);
             if (after !== '' || answer.slices.length === 0) return answer;
-            const known = this.head?.run === answer.run ? this.newest?.number ?? 0 : 0;
+            const known = this.head?.run === answer.run ? (this.newest?.number ?? 0) : 0;
             if (known >= (answer.slices[0]?.number ?? 0)) return { ...answer, slices: [] };
             return await getJson<Answer>(`/v1/live?after=${known}`, control.signal);
         } finally {

@@ -25,7 +25,9 @@ function main(): void {
     const live = new Live();
     let shown: { name: string; view: View } | null = null;
 
-    const links = new Map(kViews.map(({ name, label }) => [name, h('a', { attributes: { href: `#/${name}` } }, label)]));
+    const links = new Map(
+        kViews.map(({ name, label }) => [name, h('a', { attributes: { href: `#/${name}` } }, label)]),
+    );
     const hostName = h('strong');
     const dot = h('span', { class: 'dot' });
     const word = h('span');
@@ -40,14 +42,32 @@ function main(): void {
         },
     });
     const content = h('main', { attributes: { id: 'content', tabindex: -1 } });
-    const head = h('header', { class: 'head' },
-        h('a', { class: 'brand', attributes: { href: '#/now' } }, h('img', { attributes: { src: '/icon.svg', alt: '' } }), 'perfvigil'),
+    const head = h(
+        'header',
+        { class: 'head' },
+        h(
+            'a',
+            { class: 'brand', attributes: { href: '#/now' } },
+            h('img', { attributes: { src: '/icon.svg', alt: '' } }),
+            'perfvigil',
+        ),
         h('nav', { attributes: { 'aria-label': 'views' } }, ...links.values()),
-        h('div', { class: 'right' }, hostName, state, themeButton));
-    const skip = h('a', { class: 'skip', attributes: { href: '#content' }, on: { click: (event: Event) => {
-        event.preventDefault();
-        content.focus();
-    } } }, 'to the content');
+        h('div', { class: 'right' }, hostName, state, themeButton),
+    );
+    const skip = h(
+        'a',
+        {
+            class: 'skip',
+            attributes: { href: '#content' },
+            on: {
+                click: (event: Event) => {
+                    event.preventDefault();
+                    content.focus();
+                },
+            },
+        },
+        'to the content',
+    );
     append(document.body, skip, head, content);
 
     function repaint(): void {
@@ -67,7 +87,10 @@ function main(): void {
             shown = null;
             const found = kViews.find((one) => one.name === name);
             if (found === undefined) {
-                replace(content, empty('There is no such view.', h('a', { attributes: { href: '#/now' } }, 'What happens now')));
+                replace(
+                    content,
+                    empty('There is no such view.', h('a', { attributes: { href: '#/now' } }, 'What happens now')),
+                );
                 document.title = 'perfvigil';
                 return;
             }

@@ -20,15 +20,25 @@ export const empty = (headline: string, ...more: Child[]): HTMLElement =>
 
 export function troubleOf(error: unknown): HTMLElement {
     if (error instanceof ApiError && error.trouble === 'locked') {
-        return h('div', { class: 'notice bad', attributes: { role: 'alert' } },
+        return h(
+            'div',
+            { class: 'notice bad', attributes: { role: 'alert' } },
             h('p', {}, h('strong', {}, 'This session has ended.')),
-            h('p', {}, 'Run ', h('code', {}, 'perfvigil web'), ' on the host and go to the address that it prints.'));
+            h('p', {}, 'Run ', h('code', {}, 'perfvigil web'), ' on the host and go to the address that it prints.'),
+        );
     }
     const gone = error instanceof ApiError && error.trouble === 'gone';
-    return h('div', { class: 'notice bad', attributes: { role: 'alert' } },
+    return h(
+        'div',
+        { class: 'notice bad', attributes: { role: 'alert' } },
         h('p', {}, h('strong', {}, gone ? 'The daemon does not answer.' : 'That did not work.')),
-        h('p', {}, error instanceof Error ? error.message : String(error),
-            gone ? ' It is asked again as soon as something changes here.' : ''));
+        h(
+            'p',
+            {},
+            error instanceof Error ? error.message : String(error),
+            gone ? ' It is asked again as soon as something changes here.' : '',
+        ),
+    );
 }
 
 // Fills `place` with what `make` comes to; the last call wins.
@@ -63,8 +73,11 @@ export function select<T extends string>(
     chosen: T,
     onChange: (value: T) => void,
 ): HTMLLabelElement {
-    const list = h('select', { on: { change: () => onChange(list.value as T) } },
-        ...values.map(({ value, text }) => h('option', { attributes: { value, selected: value === chosen } }, text)));
+    const list = h(
+        'select',
+        { on: { change: () => onChange(list.value as T) } },
+        ...values.map(({ value, text }) => h('option', { attributes: { value, selected: value === chosen } }, text)),
+    );
     return h('label', {}, label, list);
 }
 
@@ -74,12 +87,20 @@ export function choice<T extends string>(
     chosen: T,
     onChange: (value: T) => void,
 ): HTMLElement {
-    return h('div', { class: 'group', attributes: { role: 'group', 'aria-label': label } },
+    return h(
+        'div',
+        { class: 'group', attributes: { role: 'group', 'aria-label': label } },
         ...values.map(({ value, text }) =>
-            h('button', {
-                attributes: { type: 'button', 'aria-pressed': value === chosen ? 'true' : 'false' },
-                on: { click: () => onChange(value) },
-            }, text)));
+            h(
+                'button',
+                {
+                    attributes: { type: 'button', 'aria-pressed': value === chosen ? 'true' : 'false' },
+                    on: { click: () => onChange(value) },
+                },
+                text,
+            ),
+        ),
+    );
 }
 
 export function chip(colour: string): HTMLElement {

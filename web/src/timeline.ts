@@ -39,7 +39,8 @@ export class Timeline {
             label,
             steps: true,
             onSelect: (from, to) => onSelect({ from, to }),
-            selected: () => this.marked.map(({ range, colour: name }) => ({ ...range, ...(name ? { colour: colour(name) } : {}) })),
+            selected: () =>
+                this.marked.map(({ range, colour: name }) => ({ ...range, ...(name ? { colour: colour(name) } : {}) })),
         });
         this.element = h('div', {}, h('div', { class: 'bar' }, this.buttons, this.said), this.chart.element);
         this.timer = window.setInterval(() => void this.refresh(), kRefresh);
@@ -63,7 +64,10 @@ export class Timeline {
         const wanted = kSpans.find((one) => one.value === params.get('span')) ?? kSpans[0];
         if (wanted === undefined || wanted.value === this.shownSpan) return;
         this.shownSpan = wanted.value;
-        replace(this.buttons, choice('how far back', kSpans, wanted.value, (value) => change({ span: value })));
+        replace(
+            this.buttons,
+            choice('how far back', kSpans, wanted.value, (value) => change({ span: value })),
+        );
         void this.refresh();
     }
 
@@ -107,4 +111,3 @@ export class Timeline {
         this.chart.show({ times, busy: { values } });
     }
 }
-

@@ -16,7 +16,12 @@ export const build = path.resolve(process.env.PERFVIGIL_BUILD ?? path.join(here,
 const run = promisify(execFile);
 const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
-const kBrowsers = [process.env.PERFVIGIL_CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const kBrowsers = [
+    process.env.PERFVIGIL_CHROMIUM,
+    '/usr/bin/chromium',
+    '/usr/bin/chromium-browser',
+    '/usr/bin/google-chrome',
+];
 const browserFile = kBrowsers.find((file) => file && existsSync(file));
 
 // Why nothing can be tested here; null: it can.
@@ -25,7 +30,8 @@ export function whyNot(besides = ['make_capture']) {
     for (const file of ['perfvigild', 'perfvigil', 'perfvigil-symbols', ...besides]) {
         if (!existsSync(path.join(build, file))) return `${path.join(build, file)} is not built`;
     }
-    if (!existsSync(path.join(build, 'web/index.html'))) return 'the page is not built (npm is not there, or could not fetch)';
+    if (!existsSync(path.join(build, 'web/index.html')))
+        return 'the page is not built (npm is not there, or could not fetch)';
     return null;
 }
 
@@ -63,26 +69,35 @@ export class Daemon {
         daemon.captures = path.join(daemon.folder, 'captures');
         await mkdir(daemon.captures);
         const config = path.join(daemon.folder, 'perfvigil.yaml');
-        await writeFile(config, [
-            `recording: {slice: ${slice}, frequency: ${frequency}}`,
-            `analysis: {window: ${window}, spread: 0s}`,
-            `store: {dir: ${daemon.folder}/store}`,
-            `captures: {dir: ${daemon.captures}}`,
-            `sockets: {control: ${daemon.socket}, read: ""}`,
-            'listen: {address: "127.0.0.1:0"}', extra, ''].join('\n'));
+        await writeFile(
+            config,
+            [
+                `recording: {slice: ${slice}, frequency: ${frequency}}`,
+                `analysis: {window: ${window}, spread: 0s}`,
+                `store: {dir: ${daemon.folder}/store}`,
+                `captures: {dir: ${daemon.captures}}`,
+                `sockets: {control: ${daemon.socket}, read: ""}`,
+                'listen: {address: "127.0.0.1:0"}',
+                extra,
+                '',
+            ].join('\n'),
+        );
         const words = ['--config', config];
         if (replay !== null) words.push('--replay', replay, '--speed', '0');
         daemon.process = spawn(path.join(build, 'perfvigild'), words, { stdio: ['ignore', 'ignore', 'pipe'] });
         daemon.log = '';
         daemon.process.stderr.on('data', (bytes) => (daemon.log += bytes));
         await until('the daemon listens', () => existsSync(daemon.socket) && daemon.log.includes('listening'));
-        if (replay !== null) await until('the replay ends', async () => (await daemon.get('/v1/status')).state === 'ended', 120_000);
+        if (replay !== null)
+            await until('the replay ends', async () => (await daemon.get('/v1/status')).state === 'ended', 120_000);
         return daemon;
     }
 
     // By the control socket.
     async get(target) {
-        const { stdout } = await run('curl', ['-sS', '--unix-socket', this.socket, `http://localhost${target}`], { maxBuffer: 64 << 20 });
+        const { stdout } = await run('curl', ['-sS', '--unix-socket', this.socket, `http://localhost${target}`], {
+            maxBuffer: 64 << 20,
+        });
         return JSON.parse(stdout);
     }
 
@@ -110,11 +125,19 @@ export class Daemon {
     }
 }
 
-export const openBrowser = () => chromium.launch({
-    executablePath: browserFile,
-    args: ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-sync',
-        '--no-first-run', '--no-default-browser-check', '--disable-domain-reliability'],
-});
+export const openBrowser = () =>
+    chromium.launch({
+        executablePath: browserFile,
+        args: [
+            '--no-sandbox',
+            '--disable-background-networking',
+            '--disable-component-update',
+            '--disable-sync',
+            '--no-first-run',
+            '--no-default-browser-check',
+            '--disable-domain-reliability',
+        ],
+    });
 
 // A visit of the page by one browser context: its troubles are what a test ends with.
 export class Visit {
@@ -122,7 +145,11 @@ export class Visit {
         const visit = new Visit();
         visit.daemon = daemon;
         visit.context = await browser.newContext({
-            viewport: { width, height }, colorScheme: theme, acceptDownloads: true, timezoneId: 'UTC', locale: 'en-GB',
+            viewport: { width, height },
+            colorScheme: theme,
+            acceptDownloads: true,
+            timezoneId: 'UTC',
+            locale: 'en-GB',
             permissions: ['clipboard-read', 'clipboard-write'],
         });
         visit.page = await visit.context.newPage();
@@ -158,16 +185,30 @@ export class Visit {
     }
 
     async sees(text, selector = 'main', limit = 30_000) {
-        await until(`“${text}” in ${selector}`, async () => (await this.text(selector)).replaceAll('\u202f', '').match(text), limit);
+        await until(
+            `“${text}” in ${selector}`,
+            async () => (await this.text(selector)).replaceAll('\u202f', '').match(text),
+            limit,
+        );
     }
 
     // Faults of accessibility that are serious, in words.
     async faults() {
         await this.page.evaluate(await readFile(axeFile, 'utf8'));
-        const { violations } = await this.page.evaluate(() => globalThis.axe.run(document, {
-            runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] }));
-        return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-            .map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.slice(0, 3).map(({ target }) => target.join(' ')).join('; ')}`);
+        const { violations } = await this.page.evaluate(() =>
+            globalThis.axe.run(document, {
+                runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'],
+            }),
+        );
+        return violations
+            .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+            .map(
+                ({ id, help, nodes }) =>
+                    `${id}: ${help}: ${nodes
+                        .slice(0, 3)
+                        .map(({ target }) => target.join(' '))
+                        .join('; ')}`,
+            );
     }
 
     async end() {

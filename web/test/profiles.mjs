@@ -43,25 +43,53 @@ export function largeProfile(frames, start, end) {
     pbf.writeSVarintField(3, ns(start));
     pbf.writeSVarintField(4, ns(end));
     pbf.writeSVarintField(5, ns(end - start));
-    pbf.writeMessage(7, (_, event) => {
-        event.writeStringField(1, 'cpu-clock');
-        event.writeVarintField(4, 99);
-        event.writeVarintField(6, weights.length);
-        event.writeVarintField(7, total);
-    }, null);
+    pbf.writeMessage(
+        7,
+        (_, event) => {
+            event.writeStringField(1, 'cpu-clock');
+            event.writeVarintField(4, 99);
+            event.writeVarintField(6, weights.length);
+            event.writeVarintField(7, total);
+        },
+        null,
+    );
     for (const name of names) pbf.writeStringField(8, name);
     pbf.writeStringField(9, '/usr/bin/large');
-    pbf.writePackedVarint(10, names.map(() => 0));
-    pbf.writePackedVarint(11, names.map(() => 0));
+    pbf.writePackedVarint(
+        10,
+        names.map(() => 0),
+    );
+    pbf.writePackedVarint(
+        11,
+        names.map(() => 0),
+    );
     pbf.writePackedVarint(12, depths);
-    pbf.writePackedVarint(13, depths.map(() => 0));
+    pbf.writePackedVarint(
+        13,
+        depths.map(() => 0),
+    );
     pbf.writePackedVarint(14, functions);
     pbf.writeMessage(15, (_, context) => context.writeStringField(1, 'large'), null);
-    pbf.writePackedVarint(16, weights.map(() => 0));
-    pbf.writePackedVarint(17, weights.map((_, i) => i));
-    pbf.writePackedVarint(18, weights.map(() => 0));
-    pbf.writePackedVarint(19, weights.map(() => 0));
-    pbf.writePackedVarint(20, weights.map(() => 1));
+    pbf.writePackedVarint(
+        16,
+        weights.map(() => 0),
+    );
+    pbf.writePackedVarint(
+        17,
+        weights.map((_, i) => i),
+    );
+    pbf.writePackedVarint(
+        18,
+        weights.map(() => 0),
+    );
+    pbf.writePackedVarint(
+        19,
+        weights.map(() => 0),
+    );
+    pbf.writePackedVarint(
+        20,
+        weights.map(() => 1),
+    );
     pbf.writePackedVarint(21, weights);
     return { bytes: zstd(Buffer.from(pbf.finish())), frames: made };
 }

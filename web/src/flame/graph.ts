@@ -43,7 +43,12 @@ export class FlameGraph {
     constructor(private readonly options: GraphOptions) {
         this.canvas = h('canvas', {
             class: 'flame-canvas',
-            attributes: { tabindex: 0, role: 'application', 'aria-label': options.label, 'aria-roledescription': 'flame graph' },
+            attributes: {
+                tabindex: 0,
+                role: 'application',
+                'aria-label': options.label,
+                'aria-roledescription': 'flame graph',
+            },
             on: {
                 mousemove: (event: MouseEvent) => this.point(this.under(event), event),
                 mouseleave: () => this.point(null),
@@ -228,7 +233,7 @@ export class FlameGraph {
         const name = this.layout?.tree.name[node] ?? 0;
         const found = this.matches !== null && name >= 0 && this.matches[name] === 1;
         context.globalAlpha = faded || (this.matches !== null && !found) ? kFade : 1;
-        context.fillStyle = found ? kMatch : this.colours[node] ?? '#ccc';
+        context.fillStyle = found ? kMatch : (this.colours[node] ?? '#ccc');
         const space = x1 - x0 > 3 ? 1 : 0;
         context.fillRect(x0, y, x1 - x0 - space, kRow - 1);
         const letters = Math.floor((x1 - x0 - 2 * kPadding) / this.letter);
@@ -268,7 +273,7 @@ export class FlameGraph {
         if (layout === null) return '';
         if (this.options.text) return this.options.text(node);
         const name = layout.tree.name[node] ?? -1;
-        return name < 0 ? 'all' : layout.tree.names[name]?.text ?? '';
+        return name < 0 ? 'all' : (layout.tree.names[name]?.text ?? '');
     }
 
     // --- pointing
@@ -315,7 +320,7 @@ export class FlameGraph {
         const down = this.icicle ? 'ArrowUp' : 'ArrowDown';
         let to: number | null = null;
         if (event.key === up) to = layout.children[at]?.find((child) => (layout.weight[child] ?? 0) > 0) ?? at;
-        else if (event.key === down) to = at === 0 ? 0 : layout.tree.parent[at] ?? 0;
+        else if (event.key === down) to = at === 0 ? 0 : (layout.tree.parent[at] ?? 0);
         else if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') {
             const siblings = layout.children[layout.tree.parent[at] ?? 0] ?? [];
             to = siblings[siblings.indexOf(at) + (event.key === 'ArrowLeft' ? -1 : 1)] ?? at;

@@ -38,8 +38,7 @@ export function layOut(tree: Tree, weight: number[] = tree.total): Layout {
     return { tree, children, depth, left, rows: rows.map((row) => Uint32Array.from(row)), weight };
 }
 
-export const rightOf = (layout: Layout, node: number): number =>
-    (layout.left[node] ?? 0) + (layout.weight[node] ?? 0);
+export const rightOf = (layout: Layout, node: number): number => (layout.left[node] ?? 0) + (layout.weight[node] ?? 0);
 
 // The first in a row that ends right of `x`.
 export function firstAfter(layout: Layout, row: Uint32Array, x: number): number {

@@ -50,8 +50,12 @@ export class FlamePanel {
         this.point(null, null);
         if (this.colour !== undefined) return;
         const kinds = new Set(tree.name.map((name) => tree.names[name]?.kind));
-        replace(this.legend, ...kKinds.filter(({ kind }) => kinds.has(kind)).map(({ kind, label }) =>
-            h('span', {}, chip(colourOf(kind, label)), label)));
+        replace(
+            this.legend,
+            ...kKinds
+                .filter(({ kind }) => kinds.has(kind))
+                .map(({ kind, label }) => h('span', {}, chip(colourOf(kind, label)), label)),
+        );
     }
 
     setLegend(...content: Child[]): void {
@@ -88,15 +92,26 @@ export class FlamePanel {
         const total = tree.total[node] ?? 0;
         const self = tree.self[node] ?? 0;
         const whole = tree.total[0] || 1;
-        const rows: Child[] = this.plain ? [] : [
-            h('dt', {}, 'total'), h('dd', {}, `${smallPercent(total / whole)} · ${weightText(tree, total)}`),
-            h('dt', {}, 'self'), h('dd', {}, `${smallPercent(self / whole)} · ${weightText(tree, self)}`),
-            h('dt', {}, 'samples'), h('dd', {}, count(tree.samples[node] ?? 0)),
-        ];
-        if (name !== undefined && name.dso !== '') rows.push(h('dt', {}, 'in'), h('dd', {}, `${name.dso} · ${labelOf(name.kind)}`));
-        if (name !== undefined && name.reason !== 0) rows.push(h('dt', {}, 'no name'), h('dd', {}, reasonInWords(name.reason)));
+        const rows: Child[] = this.plain
+            ? []
+            : [
+                  h('dt', {}, 'total'),
+                  h('dd', {}, `${smallPercent(total / whole)} · ${weightText(tree, total)}`),
+                  h('dt', {}, 'self'),
+                  h('dd', {}, `${smallPercent(self / whole)} · ${weightText(tree, self)}`),
+                  h('dt', {}, 'samples'),
+                  h('dd', {}, count(tree.samples[node] ?? 0)),
+              ];
+        if (name !== undefined && name.dso !== '')
+            rows.push(h('dt', {}, 'in'), h('dd', {}, `${name.dso} · ${labelOf(name.kind)}`));
+        if (name !== undefined && name.reason !== 0)
+            rows.push(h('dt', {}, 'no name'), h('dd', {}, reasonInWords(name.reason)));
         this.shownTip = tip(
-            [h('div', { class: 'name' }, this.graph.textOf(node)), h('dl', { class: 'facts' }, ...rows), ...(more?.(node) ?? [])],
+            [
+                h('div', { class: 'name' }, this.graph.textOf(node)),
+                h('dl', { class: 'facts' }, ...rows),
+                ...(more?.(node) ?? []),
+            ],
             place,
         );
     }

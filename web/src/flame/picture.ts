@@ -23,8 +23,12 @@ export function picture(
     const kx = kWidth / (to - from || 1);
     const height = layout.rows.length * kRow + kTop;
     const root = svg('svg', {
-        xmlns: 'http://www.w3.org/2000/svg', viewBox: `0 0 ${kWidth} ${height}`, width: kWidth, height,
-        'font-family': 'monospace', 'font-size': 10.5,
+        xmlns: 'http://www.w3.org/2000/svg',
+        viewBox: `0 0 ${kWidth} ${height}`,
+        width: kWidth,
+        height,
+        'font-family': 'monospace',
+        'font-size': 10.5,
     });
     root.append(
         svg('rect', { width: '100%', height: '100%', fill: '#fff' }),
@@ -37,9 +41,15 @@ export function picture(
             if (x1 - x0 < kNarrow) continue;
             const y = icicle ? kTop + depth * kRow : height - (depth + 1) * kRow;
             const group = svg('g', {}, svg('title', {}, describe(node)));
-            group.append(svg('rect', {
-                x: x0.toFixed(1), y, width: (x1 - x0).toFixed(1), height: kRow - 1, fill: colour(node),
-            }));
+            group.append(
+                svg('rect', {
+                    x: x0.toFixed(1),
+                    y,
+                    width: (x1 - x0).toFixed(1),
+                    height: kRow - 1,
+                    fill: colour(node),
+                }),
+            );
             const letters = Math.floor((x1 - x0 - 6) / kLetter);
             let label = text(node);
             if (letters >= 3) {

@@ -104,12 +104,16 @@ function readMomentCpu(pbf: PbfReader, end: number): MomentCpu {
             if (field === 1) made.cpu = reader.readVarint();
             else if (field === 4) made.enabled = nsToMs(reader.readSVarint());
             else if (field === 22) {
-                reader.readFields((part, busy, inner) => {
-                    if (part === 1) busy.known = inner.readBoolean();
-                    else if (part === 2) busy.ratio = inner.readDouble();
-                    else if (part === 3) busy.low = inner.readDouble();
-                    else if (part === 4) busy.high = inner.readDouble();
-                }, made, reader.readVarint() + reader.pos);
+                reader.readFields(
+                    (part, busy, inner) => {
+                        if (part === 1) busy.known = inner.readBoolean();
+                        else if (part === 2) busy.ratio = inner.readDouble();
+                        else if (part === 3) busy.low = inner.readDouble();
+                        else if (part === 4) busy.high = inner.readDouble();
+                    },
+                    made,
+                    reader.readVarint() + reader.pos,
+                );
             }
         },
         cpu,
@@ -146,41 +150,110 @@ type Filling = Profile & { raw: Raw };
 function readField(field: number, made: Filling, pbf: PbfReader): void {
     const inner = (): number => pbf.readVarint() + pbf.pos;
     switch (field) {
-        case 1: made.raw.version = pbf.readVarint(); break;
-        case 2: made.id = pbf.readString(); break;
-        case 3: made.start = nsToMs(pbf.readSVarint()); break;
-        case 4: made.end = nsToMs(pbf.readSVarint()); break;
-        case 5: made.duration = nsToMs(pbf.readSVarint()); break;
-        case 7: made.events.push(readEvent(pbf, inner())); break;
-        case 8: made.raw.names.push(pbf.readString()); break;
-        case 9: made.raw.dsos.push(pbf.readString()); break;
-        case 10: pbf.readPackedVarint(made.raw.functionDsos); break;
-        case 11: pbf.readPackedVarint(made.raw.functionKinds); break;
-        case 12: pbf.readPackedVarint(made.raw.depths); break;
-        case 13: pbf.readPackedVarint(made.stackFlags); break;
-        case 14: pbf.readPackedVarint(made.stackFunctions); break;
-        case 15: made.contexts.push(readTexts(pbf, inner(), { 1: 'comm', 2: 'unit', 3: 'container' })); break;
-        case 16: pbf.readPackedVarint(made.sampleEvents); break;
-        case 17: pbf.readPackedVarint(made.sampleStacks); break;
-        case 18: pbf.readPackedVarint(made.sampleContexts); break;
-        case 19: pbf.readPackedVarint(made.sampleIdle); break;
-        case 20: pbf.readPackedVarint(made.sampleCounts); break;
-        case 21: pbf.readPackedVarint(made.sampleWeights); break;
-        case 23: made.moments.push(readMoment(pbf, inner())); break;
-        case 25: made.degraded.push(readTexts(pbf, inner(), { 1: 'reason', 2: 'detail', 3: 'remedy' })); break;
-        case 26: made.warnings.push(pbf.readString()); break;
-        case 27: made.notes.push(pbf.readString()); break;
-        case 28: made.partial = pbf.readBoolean(); break;
-        default: break; // readFields skips it
+        case 1:
+            made.raw.version = pbf.readVarint();
+            break;
+        case 2:
+            made.id = pbf.readString();
+            break;
+        case 3:
+            made.start = nsToMs(pbf.readSVarint());
+            break;
+        case 4:
+            made.end = nsToMs(pbf.readSVarint());
+            break;
+        case 5:
+            made.duration = nsToMs(pbf.readSVarint());
+            break;
+        case 7:
+            made.events.push(readEvent(pbf, inner()));
+            break;
+        case 8:
+            made.raw.names.push(pbf.readString());
+            break;
+        case 9:
+            made.raw.dsos.push(pbf.readString());
+            break;
+        case 10:
+            pbf.readPackedVarint(made.raw.functionDsos);
+            break;
+        case 11:
+            pbf.readPackedVarint(made.raw.functionKinds);
+            break;
+        case 12:
+            pbf.readPackedVarint(made.raw.depths);
+            break;
+        case 13:
+            pbf.readPackedVarint(made.stackFlags);
+            break;
+        case 14:
+            pbf.readPackedVarint(made.stackFunctions);
+            break;
+        case 15:
+            made.contexts.push(readTexts(pbf, inner(), { 1: 'comm', 2: 'unit', 3: 'container' }));
+            break;
+        case 16:
+            pbf.readPackedVarint(made.sampleEvents);
+            break;
+        case 17:
+            pbf.readPackedVarint(made.sampleStacks);
+            break;
+        case 18:
+            pbf.readPackedVarint(made.sampleContexts);
+            break;
+        case 19:
+            pbf.readPackedVarint(made.sampleIdle);
+            break;
+        case 20:
+            pbf.readPackedVarint(made.sampleCounts);
+            break;
+        case 21:
+            pbf.readPackedVarint(made.sampleWeights);
+            break;
+        case 23:
+            made.moments.push(readMoment(pbf, inner()));
+            break;
+        case 25:
+            made.degraded.push(readTexts(pbf, inner(), { 1: 'reason', 2: 'detail', 3: 'remedy' }));
+            break;
+        case 26:
+            made.warnings.push(pbf.readString());
+            break;
+        case 27:
+            made.notes.push(pbf.readString());
+            break;
+        case 28:
+            made.partial = pbf.readBoolean();
+            break;
+        default:
+            break; // readFields skips it
     }
 }
 
 export function decodeProfile(stored: Uint8Array): Profile {
     const made: Filling = {
-        id: '', start: 0, end: 0, duration: 0, events: [], functions: [], stackFirst: new Uint32Array(1),
-        stackFlags: [], stackFunctions: [], contexts: [], sampleEvents: [], sampleStacks: [], sampleContexts: [],
-        sampleIdle: [], sampleCounts: [], sampleWeights: [], moments: [], degraded: [], warnings: [], notes: [],
-        partial: false, raw: { version: 0, names: [], dsos: [], functionDsos: [], functionKinds: [], depths: [] },
+        id: '',
+        start: 0,
+        end: 0,
+        duration: 0,
+        events: [],
+        functions: [],
+        stackFirst: new Uint32Array(1),
+        stackFlags: [],
+        stackFunctions: [],
+        contexts: [],
+        sampleEvents: [],
+        sampleStacks: [],
+        sampleContexts: [],
+        sampleIdle: [],
+        sampleCounts: [],
+        sampleWeights: [],
+        moments: [],
+        degraded: [],
+        warnings: [],
+        notes: [],
+        partial: false,
+        raw: { version: 0, names: [], dsos: [], functionDsos: [], functionKinds: [], depths: [] },
     };
     new PbfReader(decompress(stored)).readFields(readField, made);
     const { raw, ...profile } = made;

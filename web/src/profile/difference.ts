@@ -24,14 +24,23 @@ export function mergeTrees(before: Tree, after: Tree): DiffTree {
         }
         return number;
     });
-    const tree: Tree = { ...after, names, name: [...before.name], parent: [...before.parent], self: [], total: [], samples: [] };
+    const tree: Tree = {
+        ...after,
+        names,
+        name: [...before.name],
+        parent: [...before.parent],
+        self: [],
+        total: [],
+        samples: [],
+    };
     const shareBefore = before.total.map((weight) => weight / (before.total[0] || 1));
     const samplesBefore = [...before.samples];
     const shareAfter = new Array<number>(before.name.length).fill(0);
     const samplesAfter = new Array<number>(before.name.length).fill(0);
     const children = new Map<number, number>();
     const keyOf = (parent: number, name: number): number => parent * names.length + name;
-    for (let node = 1; node < before.name.length; ++node) children.set(keyOf(before.parent[node] ?? 0, before.name[node] ?? 0), node);
+    for (let node = 1; node < before.name.length; ++node)
+        children.set(keyOf(before.parent[node] ?? 0, before.name[node] ?? 0), node);
     const place = new Int32Array(after.name.length);
     for (let node = 0; node < after.name.length; ++node) {
         let at = 0;
@@ -59,7 +68,10 @@ export function mergeTrees(before: Tree, after: Tree): DiffTree {
     tree.samples = tree.name.map((_, node) => (samplesBefore[node] ?? 0) + (samplesAfter[node] ?? 0));
     tree.self = new Array<number>(count).fill(0);
     const certain = Uint8Array.from({ length: count }, (_, node) =>
-        beyondChance(samplesBefore[node] ?? 0, before.samples[0] ?? 0, samplesAfter[node] ?? 0, after.samples[0] ?? 0) ? 1 : 0);
+        beyondChance(samplesBefore[node] ?? 0, before.samples[0] ?? 0, samplesAfter[node] ?? 0, after.samples[0] ?? 0)
+            ? 1
+            : 0,
+    );
     return { tree, before: Float64Array.from(shareBefore), after: Float64Array.from(shareAfter), certain };
 }
 

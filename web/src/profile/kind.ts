@@ -33,7 +33,8 @@ export function kindOf(f: ProfileFunction): Kind {
 
 // Of a name alone, where nothing says whether it is the kernel's (/v1/live).
 export function kindOfNamed(name: string, dso: string, reason?: string): Kind {
-    const kernel = (dso.startsWith('[') && !/^\[(vdso|vsyscall|jit|anon|unknown|heap|stack|uprobes)/.test(dso)) || isModule(dso);
+    const kernel =
+        (dso.startsWith('[') && !/^\[(vdso|vsyscall|jit|anon|unknown|heap|stack|uprobes)/.test(dso)) || isModule(dso);
     return kindOf({ name, dso, kernel, reason: reason === undefined ? 0 : 1 });
 }
 
@@ -47,9 +48,16 @@ export function shownName(f: ProfileFunction): string {
 
 // UnknownReason of the profile's format, in words.
 const kReasons = [
-    '', 'its file could not be opened', 'the file at its path is another build', 'its file is stripped',
-    'no symbol covers the address', 'code without a file, and no perf map', 'the kernel hides its symbols',
-    'its file could not be read', 'its file was not read yet', 'the address lay in no mapping',
+    '',
+    'its file could not be opened',
+    'the file at its path is another build',
+    'its file is stripped',
+    'no symbol covers the address',
+    'code without a file, and no perf map',
+    'the kernel hides its symbols',
+    'its file could not be read',
+    'its file was not read yet',
+    'the address lay in no mapping',
 ];
 export const reasonInWords = (reason: number): string => kReasons[reason] ?? 'unknown';
 
@@ -61,13 +69,34 @@ function hash(text: string): number {
 
 type Rgb = readonly [number, number, number];
 const kLight: Record<Kind, readonly [Rgb, Rgb]> = {
-    thread: [[0xd2, 0xc6, 0xe6], [0xe2, 0xda, 0xf0]],
-    user: [[0xf2, 0xa8, 0x55], [0xfb, 0xd5, 0x86]],
-    jit: [[0xa3, 0xcf, 0x6a], [0xc8, 0xe6, 0x96]],
-    kernel: [[0x8a, 0xb8, 0xe6], [0xb4, 0xd6, 0xf4]],
-    module: [[0x74, 0xc8, 0xb8], [0xa4, 0xe2, 0xd4]],
-    unknown: [[0xc2, 0xc2, 0xc2], [0xd8, 0xd8, 0xd8]],
-    broken: [[0xe8, 0xb4, 0xb8], [0xf2, 0xcc, 0xce]],
+    thread: [
+        [0xd2, 0xc6, 0xe6],
+        [0xe2, 0xda, 0xf0],
+    ],
+    user: [
+        [0xf2, 0xa8, 0x55],
+        [0xfb, 0xd5, 0x86],
+    ],
+    jit: [
+        [0xa3, 0xcf, 0x6a],
+        [0xc8, 0xe6, 0x96],
+    ],
+    kernel: [
+        [0x8a, 0xb8, 0xe6],
+        [0xb4, 0xd6, 0xf4],
+    ],
+    module: [
+        [0x74, 0xc8, 0xb8],
+        [0xa4, 0xe2, 0xd4],
+    ],
+    unknown: [
+        [0xc2, 0xc2, 0xc2],
+        [0xd8, 0xd8, 0xd8],
+    ],
+    broken: [
+        [0xe8, 0xb4, 0xb8],
+        [0xf2, 0xcc, 0xce],
+    ],
 };
 
 export function colourOf(kind: Kind, name: string): string {

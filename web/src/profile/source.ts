@@ -42,8 +42,13 @@ export interface Found {
     to: number;
 }
 
-async function loadAll(windows: StoredWindow[], signal?: AbortSignal, progress?: (done: number, all: number) => void): Promise<Profile[]> {
-    if (windows.length > kMostProfiles) throw new Error(`That stretch is ${windows.length} profiles; choose a shorter one.`);
+async function loadAll(
+    windows: StoredWindow[],
+    signal?: AbortSignal,
+    progress?: (done: number, all: number) => void,
+): Promise<Profile[]> {
+    if (windows.length > kMostProfiles)
+        throw new Error(`That stretch is ${windows.length} profiles; choose a shorter one.`);
     const profiles: Profile[] = [];
     for (let i = 0; i < windows.length; i += kAtATime) {
         progress?.(i, windows.length);
@@ -65,7 +70,10 @@ export async function find(
     progress?: (done: number, all: number) => void,
 ): Promise<Found | null> {
     if (raw && range !== null) {
-        const bytes = await getBytes(`/v1/raw/profile?since=${nanoseconds(range.from)}&until=${nanoseconds(range.to)}`, signal);
+        const bytes = await getBytes(
+            `/v1/raw/profile?since=${nanoseconds(range.from)}&until=${nanoseconds(range.to)}`,
+            signal,
+        );
         return { profiles: [decodeProfile(bytes)], from: range.from, to: range.to };
     }
     if (range === null && id !== null) {
@@ -73,7 +81,8 @@ export async function find(
         const profile = await load(id, signal);
         return { profiles: [profile], from: profile.start, to: profile.end };
     }
-    const windows = range === null ? await newestWindows(1, 'window', signal) : await windowsBetween(range.from, range.to, signal);
+    const windows =
+        range === null ? await newestWindows(1, 'window', signal) : await windowsBetween(range.from, range.to, signal);
     const [first] = windows;
     if (first === undefined) return null;
     let profiles: Profile[];

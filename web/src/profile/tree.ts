@@ -91,8 +91,18 @@ export class TreeBuilder {
 
     constructor(private readonly filters: Filters & { event: string }) {
         this.tree = {
-            names: this.names.list, name: [-1], parent: [-1], self: [0], total: [0], samples: [0],
-            event: filters.event, unit: 2, wholeWeight: 0, wholeSamples: 0, idleWeight: 0, seconds: 0,
+            names: this.names.list,
+            name: [-1],
+            parent: [-1],
+            self: [0],
+            total: [0],
+            samples: [0],
+            event: filters.event,
+            unit: 2,
+            wholeWeight: 0,
+            wholeSamples: 0,
+            idleWeight: 0,
+            seconds: 0,
         };
     }
 
@@ -269,7 +279,9 @@ export function sandwich(tree: Tree, name: number): { callers: Tree; callees: Tr
 // Collapsed stacks as docs/exports.md has them.
 export function folded(tree: Tree): string {
     const escape = (text: string): string =>
-        text.replace(/[\\;]/g, (c) => (c === ';' ? '\\x3b' : '\\\\')).replace(/[\0-\x1f\x7f]/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
+        text
+            .replace(/[\\;]/g, (c) => (c === ';' ? '\\x3b' : '\\\\'))
+            .replace(/[\0-\x1f\x7f]/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
     const paths: string[] = [''];
     const lines: string[] = [];
     for (let node = 1; node < tree.name.length; ++node) {
