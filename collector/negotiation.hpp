@@ -52,6 +52,8 @@ struct Negotiated {
 // Half the larger ring; false when both are as small as they may be.
 [[nodiscard]] bool halve_rings(Tuning& tuning, std::size_t page_size);
 
+// "Permission denied"
+[[nodiscard]] std::string errno_text(int error_number);
 // Why `what` ("cycles", "ring") could not be had, in one sentence with the way out.
 [[nodiscard]] Error open_error(EventKernel& kernel, const RecordingOptions& options, std::string_view what,
                                const OpenFailure& failure);
