@@ -63,8 +63,7 @@ private:
             if (here.rule->has(kUnwindEnd)) return Step::kOutermost;
             if (const auto cfa = cfa_of(*here.rule)) return by_rule(*here.rule, *cfa);
         }
-        // Nothing else in there calls functions.
-        if (here.kind == CodeAt::Kind::kVdso && machine_ == UnwindMachine::kArm64 && !exact_) {
+        if (here.kind == CodeAt::Kind::kVdso && machine_ == UnwindMachine::kArm64 && returns_from_signal()) {
             if (const auto stack = registers_[roles_.stack]) return by_signal_frame(*stack);
         }
         guess_ = true;
@@ -140,6 +139,12 @@ private:
         else if (rule.kind == RegisterRuleKind::kExpression)
             address = evaluate(rule.expression, machine_, registers_, stack_, cfa);
         return address && stack_.ends_before(*address) ? Step::kCopyEnds : Step::kBroken;
+    }
+
+    // In arm64's vDSO: nothing else in there calls functions, or has that system call's number.
+    [[nodiscard]] bool returns_from_signal() const {
+        constexpr std::uint64_t kRtSigreturn = 139;  // include/uapi/asm-generic/unistd.h
+        return !exact_ || (innermost_ && registers_[8] == kRtSigreturn);
     }
 
     // struct rt_sigframe: siginfo, then a ucontext, in whose sigcontext the registers lie behind the fault's address.

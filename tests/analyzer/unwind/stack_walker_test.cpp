@@ -149,11 +149,20 @@ TEST_F(StackWalker, ASignalFrameOfArm64LiesUnderItsVdso) {
     words[saved + 32] = 0x403008;
     const Walk made = walk(UnwindMachine::kArm64);
     EXPECT_EQ(made.guessed, 0U);
-    EXPECT_THAT(chain, ElementsAre(0x401010, 0x402040, 0x403009, 0x404020));
+    EXPECT_EQ(chain, (Chain{0x401010, 0x402040, 0x403009, 0x404020}));
 
+    // In the system call that leaves the handler.
+    registers.pc = 0x402048;
+    registers.set(8, 139);
+    registers.set(31, kStack + 4 * 8);
+    EXPECT_EQ(walk(UnwindMachine::kArm64).guessed, 0U);
+    EXPECT_EQ(chain, (Chain{0x402048, 0x403009, 0x404020}));
+
+    registers.pc = 0x401010;
+    registers.set(31, kStack);
     words.resize(saved + 20);
     EXPECT_EQ(walk(UnwindMachine::kArm64).end, WalkEnd::kCopyEnds);
-    EXPECT_THAT(chain, ElementsAre(0x401010, 0x402040));
+    EXPECT_EQ(chain, (Chain{0x401010, 0x402040}));
 }
 
 // A function of the vDSO that was sampled is no signal frame.
@@ -165,7 +174,7 @@ TEST_F(StackWalker, SampledCodeOfTheVdsoHasNoRule) {
     registers.set(31, kStack);
     registers.set(29, 0);
     EXPECT_EQ(walk(UnwindMachine::kArm64).end, WalkEnd::kNoRule);
-    EXPECT_THAT(chain, ElementsAre(0x402100));
+    EXPECT_EQ(chain, (Chain{0x402100}));
 }
 
 // In the system call that ends a signal handler the instruction pointer stands behind the code of the kernel's frame.
