@@ -63,7 +63,8 @@ public:
             case DsoKind::kUprobes: return {.kind = Kind::kNoRule};
         }
         const UnwindRule* rule = source_.rule_at(mapping->dso, mapping->offset_of(address), machine_);
-        return {.kind = rule != nullptr ? Kind::kTable : Kind::kNoRule, .rule = rule};
+        if (rule != nullptr) return {.kind = Kind::kTable, .rule = rule};
+        return {.kind = mapping->dso->kind == DsoKind::kVdso ? Kind::kVdso : Kind::kNoRule};
     }
     void guessed(std::uint64_t address) override {
         if (const auto* mapping = process_.maps.find(address)) source_.guessed(mapping->dso);

@@ -63,6 +63,9 @@ private:
             if (here.rule->has(kUnwindEnd)) return Step::kOutermost;
             if (const auto cfa = cfa_of(*here.rule)) return by_rule(*here.rule, *cfa);
         }
+        if (here.kind == CodeAt::Kind::kVdso && machine_ == UnwindMachine::kArm64 && returns_from_signal()) {
+            if (const auto stack = registers_[roles_.stack]) return by_signal_frame(*stack);
+        }
         guess_ = true;
         return by_frame_pointer(Step::kBroken) == Step::kDone ? Step::kDone : Step::kBroken;
     }
@@ -136,6 +139,28 @@ private:
         else if (rule.kind == RegisterRuleKind::kExpression)
             address = evaluate(rule.expression, machine_, registers_, stack_, cfa);
         return address && stack_.ends_before(*address) ? Step::kCopyEnds : Step::kBroken;
+    }
+
+    // In arm64's vDSO: nothing else in there calls functions, or has that system call's number.
+    [[nodiscard]] bool returns_from_signal() const {
+        constexpr std::uint64_t kRtSigreturn = 139;  // include/uapi/asm-generic/unistd.h
+        return !exact_ || (innermost_ && registers_[8] == kRtSigreturn);
+    }
+
+    // struct rt_sigframe: siginfo, then a ucontext, in whose sigcontext the registers lie behind the fault's address.
+    // Source: arch/arm64/kernel/signal.c, include/uapi/asm/{ucontext,sigcontext}.h.
+    Step by_signal_frame(std::uint64_t frame) {
+        constexpr std::uint64_t kSiginfo = 128;
+        constexpr std::uint64_t kSigcontext = 176;  // in the ucontext
+        constexpr unsigned kNumbered = 31;          // x0 to x30; sp and pc follow
+        const std::uint64_t saved = frame + kSiginfo + kSigcontext + sizeof(std::uint64_t);
+        const auto at = [&](unsigned number) { return saved + number * sizeof(std::uint64_t); };
+        const auto interrupted = stack_.read(at(kNumbered + 1));
+        if (!interrupted) return stack_.ends_before(at(kNumbered + 1)) ? Step::kCopyEnds : Step::kBroken;
+        for (unsigned number = 0; number <= kNumbered; ++number) registers_.set(number, stack_.read(at(number)));
+        registers_.pc = plain_address(machine_, *interrupted);
+        exact_ = true;
+        return Step::kDone;
     }
 
     // Both machines: the caller's frame pointer lies where the frame pointer points, the return address behind it.

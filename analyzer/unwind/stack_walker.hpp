@@ -5,6 +5,8 @@
 //
 //   code with a table      the table's rule: CFA, return address, saved registers
 //   code without a file    (JIT) frame pointers, which such code keeps to be profiled at all
+//   arm64's vDSO           as a caller it is where signal handlers return to: the registers that the kernel put on
+//                          the stack. (x86-64: that code is the C library's, and has a table.)
 //   a file without a rule  frame pointers too, where what they lead to is plausible; such a step is counted as guessed
 #pragma once
 
@@ -23,6 +25,7 @@ struct CodeAt {
         kTable,    // `rule` holds there
         kJit,      // code without a file
         kNoRule,   // a file, but no table, or one that does not cover it
+        kVdso,     // the kernel's vDSO without a table
     };
     Kind kind = Kind::kNothing;
     const UnwindRule* rule = nullptr;

@@ -34,7 +34,7 @@ mkdir -p "$tree" "$vm_work/pv/built/clients"
 git -C "$source" ls-files -z | tar -C "$source" -c --null -T - --ignore-failed-read 2>/dev/null | tar -C "$tree" -x
 strip() { aarch64-linux-gnu-strip --strip-debug -o "$2/$(basename "$1")" "$1"; }
 for program in "${tests[@]}"; do
-    strip "$build/tests/$program" "$vm_work/pv/bin"
+    strip "$build/$program" "$vm_work/pv/bin"
 done
 for program in perfvigil perfvigild perfvigil-symbols; do
     [[ ! -e $build/$program ]] || strip "$build/$program" "$vm_work/pv/built"

@@ -28,6 +28,7 @@ public:
     void stopped(std::uint64_t address) override { stops.push_back(address); }
 
     void jit(std::uint64_t page) { pages[page] = {.kind = CodeAt::Kind::kJit}; }
+    void vdso(std::uint64_t page) { pages[page] = {.kind = CodeAt::Kind::kVdso}; }
     void file_without_rule(std::uint64_t page) { pages[page] = {.kind = CodeAt::Kind::kNoRule}; }
     UnwindRule& rule(std::uint64_t page) {
         UnwindRule& rule = rules[page];
@@ -129,6 +130,51 @@ TEST_F(StackWalker, ASignalFrameLeadsToTheVeryInstruction) {
     EXPECT_EQ(walk().end, WalkEnd::kOutermost);
     EXPECT_EQ(chain, (Chain{0x401005, 0x402010, 0x403001, 0x404020})) << "one later, as if it had called";
     EXPECT_EQ(code.asked.at(2), 0x403000U);
+}
+
+// arm64: the handler returns into the vDSO, which has no table, with the kernel's copy of all registers at the stack
+// pointer.
+TEST_F(StackWalker, ASignalFrameOfArm64LiesUnderItsVdso) {
+    code.arm(0x401000, 31, 0x20, {{.number = 30, .kind = RegisterRuleKind::kOffset, .value = -8}});
+    code.vdso(0x402000);
+    code.arm(0x403000, 31, 0);  // interrupted before it saved anything
+    code.arm(0x404000, 31, 0x10, {{.number = 30, .kind = RegisterRuleKind::kUndefined}});
+    words.assign(200, 0);
+    registers.pc = 0x401010;
+    registers.set(31, kStack);
+    words[3] = 0x402040;  // the handler's return address, right below the signal frame
+    const std::size_t saved = 4 + (128 + 176) / 8 + 1;
+    words[saved + 30] = 0x404020;  // x30: nothing else knows the caller
+    words[saved + 31] = kStack + 150 * 8;
+    words[saved + 32] = 0x403008;
+    const Walk made = walk(UnwindMachine::kArm64);
+    EXPECT_EQ(made.guessed, 0U);
+    EXPECT_EQ(chain, (Chain{0x401010, 0x402040, 0x403009, 0x404020}));
+
+    // In the system call that leaves the handler.
+    registers.pc = 0x402048;
+    registers.set(8, 139);
+    registers.set(31, kStack + 4 * 8);
+    EXPECT_EQ(walk(UnwindMachine::kArm64).guessed, 0U);
+    EXPECT_EQ(chain, (Chain{0x402048, 0x403009, 0x404020}));
+
+    registers.pc = 0x401010;
+    registers.set(31, kStack);
+    words.resize(saved + 20);
+    EXPECT_EQ(walk(UnwindMachine::kArm64).end, WalkEnd::kCopyEnds);
+    EXPECT_EQ(chain, (Chain{0x401010, 0x402040}));
+}
+
+// A function of the vDSO that was sampled is no signal frame.
+TEST_F(StackWalker, SampledCodeOfTheVdsoHasNoRule) {
+    code.vdso(0x402000);
+    code.file_without_rule(0x403000);
+    words.assign(200, 0x403000);
+    registers.pc = 0x402100;
+    registers.set(31, kStack);
+    registers.set(29, 0);
+    EXPECT_EQ(walk(UnwindMachine::kArm64).end, WalkEnd::kNoRule);
+    EXPECT_EQ(chain, (Chain{0x402100}));
 }
 
 // In the system call that ends a signal handler the instruction pointer stands behind the code of the kernel's frame.
