@@ -299,6 +299,7 @@ Result<void> watch(const std::string& socket_path, const Watch& how) {
     asio::posix::stream_descriptor terminal(io, keyboard->release());
     asio::signal_set signals(io, SIGINT, SIGTERM, SIGHUP);
     signals.add(SIGWINCH);
+    if (auto started = how.on_start(); !started) return started;
     std::exception_ptr thrown;
     const auto on_end = [&](std::exception_ptr exception) {
         if (!exception) return;

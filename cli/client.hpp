@@ -32,6 +32,7 @@ struct Reply {
 
 // One question after the other, until keys or SIGINT, SIGTERM, SIGHUP say that it is enough.
 struct Watch {
+    std::function<Result<void>()> on_start;         // signals are heeded from here on: the screen may be taken
     std::function<std::string()> target;            // of the next question
     std::function<void(const Reply&)> on_reply;     // its answer; the next question follows at once
     std::function<void(const Error&)> on_trouble;   // no answer; the next question follows a second later

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // perfvigil top: on a terminal what happens now, slice by slice; else one page of a stored window.
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <fmt/core.h>
@@ -40,12 +41,18 @@ int run_live(const TopOptions& options) {
     std::string trouble;
     Result<void> watched;
     {
-        const auto terminal = Terminal::open();
-        if (!terminal) return complain(terminal.error());
+        std::optional<Terminal> terminal;
         const auto draw = [&] { terminal->draw(view.page(terminal->size(), trouble)); };
-        draw();
+        const auto begin = [&]() -> Result<void> {
+            auto opened = Terminal::open();
+            if (!opened) return fail(std::move(opened.error()));
+            terminal.emplace(*std::move(opened));
+            draw();
+            return {};
+        };
         watched =
-            watch(options.socket, {.target = [&] { return fmt::format("{}?after={}", protocol::kLive, view.newest()); },
+            watch(options.socket, {.on_start = begin,
+                                   .target = [&] { return fmt::format("{}?after={}", protocol::kLive, view.newest()); },
                                    .on_reply =
                                        [&](const Reply& reply) {
                                            const auto taken = view.take(reply.body);

@@ -17,7 +17,7 @@ import xml.etree.ElementTree as ElementTree
 
 Counts = collections.namedtuple("Counts", "passed failed skipped reasons")
 NEEDS_PERF = {"kernel", "e2e"}
-NEEDS_QEMU = {"vm"}
+NEEDS_QEMU = {"service", "vm"}
 
 
 def can_open_perf_events():
@@ -77,15 +77,16 @@ def words_of_vm():
 
 
 def words_tested():
-    """Those of them that the label vm runs."""
-    return {path.name.removesuffix("_test.cpp") for path in pathlib.Path("tests/vm").glob("*_test.cpp")}
+    """Those of them that tests run, with the tests' label: that of their folder."""
+    return {path.name.removesuffix("_test.cpp"): label
+            for label in sorted(NEEDS_QEMU) for path in pathlib.Path("tests", label).glob("*_test.cpp")}
 
 
 def not_run(labels, words, tested):
     """One line for what has work here and was left out of this run."""
     lines = []
-    left_out = [word for word in words if word in tested]
-    if "vm" not in labels and left_out:
+    left_out = [word for word in words if word in tested and tested[word] not in labels]
+    if left_out:
         checks = " and ".join(f"./dev vm {word}" for word in left_out)
         lines.append(f"NOT RUN: the checks in virtual machines, {checks} (./dev test --long runs them too)")
     alone = " and ".join(f"./dev vm {word}" for word in words if word not in tested)
@@ -159,12 +160,12 @@ def self_test():
             lines, got = summarize(pathlib.Path(folder), able_to)
             assert got == well and words in "\n".join(lines) + "\n", (files, lines)
             assert (" 0 failed," in lines[-1]) == well, lines[-1]
-    assert not_run({"unit", "vm"}, ["pmu"], {"pmu"}) == not_run({"unit"}, [], {"pmu"}) == []
-    line, = not_run({"unit"}, ["pmu", "symbols"], {"pmu", "symbols"})
+    assert not_run({"unit", "vm"}, ["pmu"], {"pmu": "vm"}) == not_run({"unit"}, [], {"pmu": "vm"}) == []
+    line, = not_run({"unit", "service"}, ["pmu", "service", "symbols"], {"pmu": "vm", "symbols": "vm", "service": "service"})
     assert line.startswith("NOT RUN") and "./dev vm pmu and ./dev vm symbols" in line, line
-    line, = not_run({"vm"}, ["pmu", "unit"], {"pmu"})
+    line, = not_run({"vm"}, ["pmu", "unit"], {"pmu": "vm"})
     assert line == "NOT RUN: ./dev vm unit (only by hand)", line
-    assert words_tested() <= set(words_of_vm()), words_tested()
+    assert words_tested().keys() <= set(words_of_vm()), words_tested()
     assert "symbols" in words_of_vm() and not any(word.startswith(("make", "image")) for word in words_of_vm())
     print("summarize.py: self-test passed")
 

@@ -12,9 +12,9 @@
 namespace perfvigil {
 namespace {
 
-TEST(Vm, InstallsRunsUpgradesAndPurgesThePackage) {
+TEST(Service, IsInstalledRunsIsUpgradedAndPurged) {
     for (const char* tool : {"/usr/bin/qemu-system-x86_64", "/usr/bin/mmdebstrap", "/usr/bin/dh"}) {
-        if (::access(tool, X_OK) != 0) GTEST_SKIP() << tool << " is not installed (./dev deps test vm)";
+        if (::access(tool, X_OK) != 0) GTEST_SKIP() << tool << " is not installed (./dev deps test service)";
     }
     const auto build = std::filesystem::path(test::kPerfvigil).parent_path().string();
     test::Client run("/bin/bash", {std::string(test::kSourceDir) + "/packaging/vm/service.sh", build});
