@@ -129,9 +129,12 @@ TEST_F(TriggersTest, ARuleKeepsWhatWasBeforeItAndLooksCloser) {
     EXPECT_GT(closer.function("cpu-clock", "hot_a", "self_samples"), 0U);
     EXPECT_EQ(closer.root().at("events").at(0).at("rate").to_number<double>(), 499);
     EXPECT_EQ(our_samples(folder_of(one) + "/triggered.profile"), our_samples(triggered));
-    const auto parsed = test::parse_exposition(daemon.get("/metrics").body);
-    EXPECT_EQ(parsed->sum("perfvigil_captures_total", {{"trigger", "rule"}, {"result", "complete"}}), 1);
-    EXPECT_GT(parsed->value("perfvigil_store_bytes", {{"kind", "frozen"}}).value_or(0), 0);
+    // Metrics are published with the next slice.
+    EXPECT_TRUE(daemon.wait_until([&] {
+        const auto parsed = test::parse_exposition(daemon.get("/metrics").body);
+        return parsed && parsed->sum("perfvigil_captures_total", {{"trigger", "rule"}, {"result", "complete"}}) == 1 &&
+               parsed->value("perfvigil_store_bytes", {{"kind", "frozen"}}).value_or(0) > 0;
+    })) << daemon.log();
 
     // Its pause: the same again does nothing more.
     std::this_thread::sleep_for(3s);
