@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <array>
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -49,6 +50,7 @@ int run_web(const WebOptions& options) {
     const std::string place(host_and_port(address));
     const auto port = place.substr(place.rfind(':') + 1);
     fmt::print("{}\n", address);
+    std::fflush(stdout);  // first, where both go into one file
     fmt::print(stderr,
                "It opens once, in the next 5 minutes, in a browser on this host. From another one, first:\n"
                "    ssh -L {}:{} {}\n",
