@@ -36,6 +36,8 @@ strip() { aarch64-linux-gnu-strip --strip-debug -o "$2/$(basename "$1")" "$1"; }
 for program in "${tests[@]}"; do
     strip "$build/$program" "$vm_work/pv/bin"
 done
+# Beside its tests, where whoever asks for names looks for it.
+strip "$build/perfvigil-symbols" "$vm_work/pv/bin"
 for program in perfvigil perfvigild perfvigil-symbols; do
     [[ ! -e $build/$program ]] || strip "$build/$program" "$vm_work/pv/built"
 done
