@@ -2,36 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Judges what packaging/vm/guest/pmu left behind: usage judge_pmu.py FOLDER."""
 import collections
-import json
-import pathlib
 import re
 import sys
 
-folder = pathlib.Path(sys.argv[1])
-faults = []
+from judging import check, faults, load, text
+
+KEYS = ("events", "cpus", "cycles_ledger", "observations", "degraded", "checks")
 
 HERTZ = 1e9  # of the machine's cycle counter, busy or idle
 FULL, IDLE = 0, 1  # the CPUs
-
-
-def text(name):
-    path = folder / name
-    return path.read_text(errors="replace") if path.exists() else ""
-
-
-def load(name):
-    try:
-        return json.loads(text(name))
-    except ValueError as error:
-        faults.append(f"{name}: {error}; {text(name.removesuffix('json') + 'err').strip()[:400]}")
-        print("FAULT " + faults[-1])
-        return {"events": [], "cpus": [], "cycles_ledger": [], "observations": [], "degraded": [], "checks": []}
-
-
-def check(truth, sentence):
-    print(("ok    " if truth else "FAULT ") + sentence)
-    if not truth:
-        faults.append(sentence)
 
 
 def by_cpu(rows):
@@ -131,7 +110,7 @@ def judge_recordings():
     for name in ("full", "third"):
         perf = PerfScript(f"{name}.perf.txt")
         for way in (f"{name}.live", name):
-            report = load(f"{way}.json")
+            report = load(f"{way}.json", KEYS)
             judge_delivery(way, report, perf)
             judge_cycles(way, report)
             if name == "full":
@@ -146,7 +125,7 @@ def judge_recordings():
 
 
 def judge_doctor():
-    report = load("doctor.json")
+    report = load("doctor.json", KEYS)
     rows = [row for row in report["checks"] if row["check"] == "pmu"]
     check(len(rows) == 1 and rows[0]["verdict"] == "ok", f"doctor: the PMU is fine: {rows}")
     check("armv8_pmuv3" in text("pmus.txt"), f"the machine's PMUs: {text('pmus.txt').split()}")

@@ -3,20 +3,14 @@
 """Judges what packaging/vm/guest/service left behind: usage judge_service.py FOLDER."""
 import collections
 import json
-import pathlib
 import re
 import sys
 
-folder = pathlib.Path(sys.argv[1])
-faults = []
+from judging import faults, text
+
 # capabilities(7), by number
 DAC_READ_SEARCH, SYS_PTRACE, SYS_ADMIN, SYSLOG, PERFMON, CHECKPOINT_RESTORE = 2, 19, 21, 34, 38, 40
 OURS = {DAC_READ_SEARCH, SYS_PTRACE, SYSLOG, PERFMON, CHECKPOINT_RESTORE}
-
-
-def text(name):
-    path = folder / name
-    return path.read_text(errors="replace") if path.exists() else ""
 
 
 def load(name):

@@ -3,34 +3,15 @@
 """Judges what packaging/vm/guest/symbols left behind: usage judge_symbols.py FOLDER."""
 import bisect
 import collections
-import json
-import pathlib
 import re
 import sys
 
-folder = pathlib.Path(sys.argv[1])
-faults = []
+from judging import check, faults, load, text
+
+KEYS = ("events", "notes", "degraded")
+
 # A load of 1.2 s at 997 Hz gives a thousand samples, and an emulated CPU of a busy host a third of them.
 ENOUGH = 200
-
-
-def text(name):
-    path = folder / name
-    return path.read_text(errors="replace") if path.exists() else ""
-
-
-def load(name):
-    try:
-        return json.loads(text(name))
-    except ValueError as error:
-        faults.append(f"{name}: {error}; {text(name.removesuffix('json') + 'err').strip()[:400]}")
-        return {"events": [], "notes": [], "degraded": []}
-
-
-def check(truth, sentence):
-    print(("ok    " if truth else "FAULT ") + sentence)
-    if not truth:
-        faults.append(sentence)
 
 
 def functions(report):
@@ -86,7 +67,7 @@ def judge_load():
         check(module in seen, f"{module} was sampled")
 
     for name, gaps in (("load", True), ("load.live", True), ("load.kallsyms", False)):
-        ours = functions(load(f"{name}.json"))
+        ours = functions(load(f"{name}.json", KEYS))
         wrong, unnamed = [], collections.Counter()
         for names, count in expected.items():
             module = next(iter(names))[0]
@@ -105,16 +86,16 @@ def judge_load():
                       f"{name}: {lost} samples of {module} behind a symbol's end are a gap, {called} are {module}_gap")
             else:
                 check(called > 100 and lost == 0, f"{name}: without the file {called} are {module}_gap, as kallsyms says")
-    notes = " ".join(load("load.json")["notes"])
+    notes = " ".join(load("load.json", KEYS)["notes"])
     check("named by the modules' files" in notes and "kallsyms" not in notes, f"load: a note says so: {notes[:200]}")
-    notes = " ".join(load("load.kallsyms.json")["notes"])
+    notes = " ".join(load("load.kallsyms.json", KEYS)["notes"])
     check("pv_split (there is no file of it)" in notes, f"load.kallsyms: a note says so: {notes[:300]}")
 
 
 def judge_inlined():
     """All of hot's work is step's, which exists only in the modules' debug information."""
-    plain_report, by_default, asked = (load(f"{name}.json") for name in ("load", "load.inline", "load.modules"))
-    lines = load("load.lines.json")
+    plain_report, by_default, asked = (load(f"{name}.json", KEYS) for name in ("load", "load.inline", "load.modules"))
+    lines = load("load.lines.json", KEYS)
     for module in ("pv_whole", "pv_split"):
         dso, hot, step = f"[{module}]", f"{module}_hot", f"{module}_step"
         whole = samples_of(plain_report, dso, hot)
@@ -130,7 +111,7 @@ def judge_inlined():
 
 def judge_late():
     for name in ("late.live", "late"):
-        report = load(f"{name}.json")
+        report = load(f"{name}.json", KEYS)
         hot = samples_of(report, "[pv_split]", "pv_split_hot")
         check(hot > 300, f"{name}: a module that was loaded meanwhile has {hot} samples in pv_split_hot")
 
@@ -180,7 +161,7 @@ def judge_bpf():
         print("skip  BPF programs are not compiled here")
         return
     for name in ("bpf.live", "bpf"):
-        counts = functions(load(f"{name}.json"))
+        counts = functions(load(f"{name}.json", KEYS))
         for program in ("pv_first", "pv_second"):
             samples = sum(n for (dso, symbol), n in counts.items()
                           if dso == "[bpf]" and symbol and symbol.endswith(program))
@@ -188,7 +169,7 @@ def judge_bpf():
 
 
 def judge_hidden():
-    report = load("hidden.json")
+    report = load("hidden.json", KEYS)
     hidden = [d for d in report["degraded"] if d["reason"] == "no_kernel_symbols"]
     check(bool(hidden) and "kptr_restrict is 2" in hidden[0]["detail"] and
           "perf_event_paranoid is 3" in hidden[0]["detail"] and "kptr_restrict to 1" in hidden[0]["remedy"],

@@ -5,30 +5,15 @@
 
 #include <boost/json.hpp>
 
+#include "tests/support/clock_slice.hpp"
+
 namespace perfvigil::daemon {
 namespace {
 
 using analyzer::Mode;
 using std::chrono::seconds;
-
-constexpr Nanoseconds kTick{10101010};
-
-// Five seconds of one CPU with every tick delivered.
-analyzer::CpuSlice cpu_slice(std::uint32_t cpu, std::uint64_t user, std::uint64_t kernel, std::uint64_t softirq) {
-    constexpr std::uint64_t kDue = 495;
-    analyzer::CpuSlice slice;
-    slice.cpu = CpuId{cpu};
-    slice.clock_recorded = true;
-    slice.enabled = kDue * kTick;
-    slice.ticks_due = kDue;
-    slice.samples = kDue;
-    slice.idle_samples = kDue - user - kernel - softirq;
-    slice.mode_time[index_of(Mode::kUser)] = user * kTick;
-    slice.mode_time[index_of(Mode::kKernel)] = kernel * kTick;
-    slice.mode_time[index_of(Mode::kSoftirq)] = softirq * kTick;
-    slice.mode_time[index_of(Mode::kIdle)] = slice.idle_samples * kTick;
-    return slice;
-}
+using test::cpu_slice;
+using test::kTick;
 
 struct LiveSliceTest : testing::Test {
     LiveSliceTest() {

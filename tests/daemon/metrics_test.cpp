@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analyzer/kernel_accounts.hpp"
+#include "tests/support/clock_slice.hpp"
 #include "tests/support/exposition.hpp"
 #include "tests/support/paths.hpp"
 
@@ -24,9 +25,8 @@ using collector::EventInfo;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using test::Exposition;
+using test::kTick;
 using Labels = std::map<std::string, std::string>;
-
-constexpr Nanoseconds kTick{10101010};
 
 EventInfo event(std::string name, std::uint32_t type, std::uint64_t config) {
     EventInfo info;
@@ -46,21 +46,10 @@ std::vector<EventInfo> usual_events() {
     return events;
 }
 
-// A CPU's slice of five seconds with every tick delivered: the rest of them idle.
+// /proc/stat was read, too.
 analyzer::CpuSlice cpu_slice(std::uint32_t cpu, std::uint64_t user, std::uint64_t kernel = 0,
                              std::uint64_t softirq = 0) {
-    constexpr std::uint64_t kDue = 495;
-    analyzer::CpuSlice slice;
-    slice.cpu = CpuId{cpu};
-    slice.clock_recorded = true;
-    slice.enabled = kDue * kTick;
-    slice.ticks_due = kDue;
-    slice.samples = kDue;
-    slice.idle_samples = kDue - user - kernel - softirq;
-    slice.mode_time[index_of(Mode::kUser)] = user * kTick;
-    slice.mode_time[index_of(Mode::kKernel)] = kernel * kTick;
-    slice.mode_time[index_of(Mode::kSoftirq)] = softirq * kTick;
-    slice.mode_time[index_of(Mode::kIdle)] = slice.idle_samples * kTick;
+    auto slice = test::cpu_slice(cpu, user, kernel, softirq);
     slice.times_known = true;
     return slice;
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "config/trigger_format.hpp"
+#include "tests/support/clock_slice.hpp"
 #include "tests/support/daemon_files.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -13,19 +14,14 @@ namespace perfvigil::daemon {
 namespace {
 
 using std::chrono::seconds;
+using test::cpu_slice;
+using test::kTick;
 
-constexpr Nanoseconds kTick{10101010};
-
-analyzer::CpuSlice cpu_slice(std::uint32_t cpu, std::uint64_t busy, std::uint64_t lost = 0) {
-    constexpr std::uint64_t kDue = 495;
-    analyzer::CpuSlice slice;
-    slice.cpu = CpuId{cpu};
-    slice.clock_recorded = true;
-    slice.enabled = kDue * kTick;
-    slice.ticks_due = kDue;
-    slice.samples = kDue - lost;
+analyzer::CpuSlice lossy_slice(std::uint32_t cpu, std::uint64_t busy, std::uint64_t lost) {
+    auto slice = test::cpu_slice(cpu, busy);
+    slice.samples -= lost;
+    slice.idle_samples -= lost;
     slice.lost = lost;
-    slice.idle_samples = slice.samples - busy;
     return slice;
 }
 
@@ -67,7 +63,7 @@ TEST_F(TriggerSignalsTest, BusyOfAllCpus) {
     ASSERT_TRUE(busy);
     EXPECT_NEAR(busy->value, 890.0 / 990, 1e-9);
     EXPECT_NEAR(busy->low, 0.879, 0.001) << "Wilson, 890 of 990";
-    slice.cpus = {cpu_slice(0, 245, 250)};
+    slice.cpus = {lossy_slice(0, 245, 250)};
     const auto lossy = measure("a when cpu_busy > 50%");
     EXPECT_NEAR(lossy->value, 1, 1e-9) << "every sample there is was busy";
     EXPECT_LT(lossy->low, 0.5) << "but half of them are missing";

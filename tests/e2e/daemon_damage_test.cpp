@@ -67,11 +67,6 @@ protected:
     void SetUp() override {
         if (const auto why = test::why_no_daemon(); !why.empty()) GTEST_SKIP() << why;
     }
-    bool is_degraded(const std::string& reason) const {
-        const auto status = daemon.get_json("/v1/status");
-        return std::ranges::any_of(status.at("degraded").as_array(),
-                                   [&](const auto& one) { return one.at("reason").as_string() == reason; });
-    }
     double metric(const std::string& name, const std::map<std::string, std::string>& labels) const {
         const auto parsed = test::parse_exposition(daemon.get("/metrics").body);
         return parsed ? parsed->value("perfvigil_" + name, labels).value_or(-1) : -1;
@@ -100,14 +95,14 @@ TEST_F(DaemonDamage, AFullStoreDisk) {
     daemon.start({.slice = "1s", .window = "1s", .storing = ", free: 0B", .store = folder / "small/store"});
     ASSERT_TRUE(daemon.wait_windows(2)) << daemon.log();
     disk.fill();
-    ASSERT_TRUE(daemon.wait_until([&] { return is_degraded("store"); })) << daemon.log();
+    ASSERT_TRUE(daemon.wait_until([&] { return daemon.is_degraded("store"); })) << daemon.log();
     ASSERT_TRUE(daemon.wait_until([&] { return in_memory() >= 2; }));
     EXPECT_EQ(daemon.get("/v1/windows/latest/report").status, 200U) << "from memory";
     EXPECT_THAT(daemon.log(), HasSubstr("No space left on device"));
     EXPECT_EQ(times_logged("degraded reason=store "), 1U) << daemon.log();
     const auto before = daemon.get_json("/v1/windows").at("total").to_number<std::size_t>();
     disk.free();
-    EXPECT_TRUE(daemon.wait_until([&] { return !is_degraded("store") && in_memory() == 0; })) << daemon.log();
+    EXPECT_TRUE(daemon.wait_until([&] { return !daemon.is_degraded("store") && in_memory() == 0; })) << daemon.log();
     EXPECT_GE(daemon.get_json("/v1/windows").at("total").to_number<std::size_t>(), before) << "no window is lost";
     EXPECT_EQ(metric("windows_total", {{"result", "dropped"}}), 0);
 }
@@ -119,11 +114,11 @@ TEST_F(DaemonDamage, AFullCaptureDisk) {
     daemon.start({.slice = "1s", .window = "2s", .capturing = ", age: 2s", .storing = ", free: 0B"});
     ASSERT_TRUE(daemon.wait_windows(2)) << daemon.log();
     disk.fill();
-    ASSERT_TRUE(daemon.wait_until([&] { return is_degraded("captures"); })) << daemon.log();
+    ASSERT_TRUE(daemon.wait_until([&] { return daemon.is_degraded("captures"); })) << daemon.log();
     EXPECT_EQ(times_logged("degraded reason=captures"), 1U) << daemon.log();
     ASSERT_TRUE(daemon.wait_windows(4)) << "profiles go on";
     disk.free();
-    EXPECT_TRUE(daemon.wait_until([&] { return !is_degraded("captures"); }, 90s)) << daemon.log();
+    EXPECT_TRUE(daemon.wait_until([&] { return !daemon.is_degraded("captures"); }, 90s)) << daemon.log();
     // What had to be given up is whole as far as it went.
     EXPECT_TRUE(daemon.wait_until([&] {
         const auto all = daemon::list_captures(daemon.captures());
@@ -139,13 +134,13 @@ TEST_F(DaemonDamage, ADiskThatBecomesReadOnly) {
     if (::mount("none", daemon.store().c_str(), "tmpfs", MS_RDONLY, nullptr) != 0) {
         GTEST_SKIP() << "needs the right to mount";
     }
-    const bool told = daemon.wait_until([&] { return is_degraded("store") && in_memory() >= 2; });
+    const bool told = daemon.wait_until([&] { return daemon.is_degraded("store") && in_memory() >= 2; });
     EXPECT_TRUE(told) << daemon.log();
     EXPECT_THAT(daemon.log(), HasSubstr("Read-only file system"));
     EXPECT_THAT(daemon.log(), HasSubstr("mount the file system of store.dir writable"));
     EXPECT_EQ(times_logged("degraded reason=store "), 1U) << daemon.log();
     ASSERT_EQ(::umount2(daemon.store().c_str(), MNT_DETACH), 0);
-    EXPECT_TRUE(daemon.wait_until([&] { return !is_degraded("store") && in_memory() == 0; })) << daemon.log();
+    EXPECT_TRUE(daemon.wait_until([&] { return !daemon.is_degraded("store") && in_memory() == 0; })) << daemon.log();
     EXPECT_EQ(metric("windows_total", {{"result", "dropped"}}), 0);
 }
 
@@ -164,7 +159,7 @@ TEST_F(DaemonDamage, NoDescriptors) {
     EXPECT_EQ(times_logged("degraded reason=store "), 1U) << daemon.log();
     ASSERT_EQ(::prlimit(daemon.pid(), RLIMIT_NOFILE, &before, nullptr), 0);
     EXPECT_TRUE(daemon.wait_until([&] {
-        return daemon.get("/healthz").status == 200 && !is_degraded("store") && in_memory() == 0;
+        return daemon.get("/healthz").status == 200 && !daemon.is_degraded("store") && in_memory() == 0;
     })) << daemon.log();
     EXPECT_EQ(metric("windows_total", {{"result", "dropped"}}), 0);
     EXPECT_EQ(metric("queue_drops_total", {{"queue", "slices"}}), 0) << "recording went on";

@@ -28,11 +28,6 @@ protected:
     void SetUp() override {
         if (const auto why = test::why_no_daemon(); !why.empty()) GTEST_SKIP() << why;
     }
-    bool is_degraded(const std::string& reason) const {
-        const auto status = daemon.get_json("/v1/status");
-        return std::ranges::any_of(status.at("degraded").as_array(),
-                                   [&](const auto& one) { return one.at("reason").as_string() == reason; });
-    }
     double shipped(const std::string& result) const {
         const auto parsed = test::parse_exposition(daemon.get("/metrics").body);
         return parsed ? parsed->sum("perfvigil_shipped_windows_total", {{"result", result}}) : -1;
@@ -54,12 +49,12 @@ TEST_F(ShippingTest, ACollectorGetsEachWindowOnceInItsOrder) {
     daemon.start({.slice = "1s", .window = "1s", .extra = "ship: {to: \"" + url + "\", format: pprof}\n"});
     ASSERT_TRUE(daemon.wait_until([&] { return collector.posts().size() >= 2; })) << daemon.log();
     collector.behave(503);
-    ASSERT_TRUE(daemon.wait_until([&] { return is_degraded("ship"); })) << daemon.log();
+    ASSERT_TRUE(daemon.wait_until([&] { return daemon.is_degraded("ship"); })) << daemon.log();
     const auto windows = daemon.stored_windows().size();
     ASSERT_TRUE(daemon.wait_windows(windows + 2)) << "nobody waits for it";
     collector.behave(200);
     ASSERT_TRUE(daemon.wait_until([&] {
-        return !is_degraded("ship") && shipped("sent") > static_cast<double>(windows + 2);
+        return !daemon.is_degraded("ship") && shipped("sent") > static_cast<double>(windows + 2);
     })) << daemon.log();
     EXPECT_EQ(shipped("dropped"), 0);
     std::vector<std::string> ids;

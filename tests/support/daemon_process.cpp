@@ -169,6 +169,14 @@ boost::json::object DaemonProcess::get_json(const std::string& target) const {
     return value.is_object() ? value.as_object() : boost::json::object{};
 }
 
+bool DaemonProcess::is_degraded(const std::string& reason) const {
+    const auto status = get_json("/v1/status");
+    const auto* all = status.if_contains("degraded");
+    return all != nullptr && std::ranges::any_of(all->as_array(), [&](const auto& one) {
+               return one.at("reason").as_string() == reason;
+           });
+}
+
 std::vector<std::string> DaemonProcess::stored_windows() const {
     std::vector<std::string> ids;
     const auto reply = get_json("/v1/windows?limit=1000");

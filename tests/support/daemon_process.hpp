@@ -63,6 +63,7 @@ public:
     [[nodiscard]] HttpReply get(const std::string& target) const;  // control socket
     [[nodiscard]] HttpReply get_tcp(const std::string& target, const std::string& host = "localhost") const;
     [[nodiscard]] boost::json::object get_json(const std::string& target) const;
+    [[nodiscard]] bool is_degraded(const std::string& reason) const;  // now
     // Ids of completed and stored windows, newest first.
     [[nodiscard]] std::vector<std::string> stored_windows() const;
 
