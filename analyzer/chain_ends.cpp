@@ -37,7 +37,7 @@ bool ChainEnds::is_root(std::uint32_t number) {
     if (known == Known::kUnasked) {
         const auto& function = profile_.functions[number];
         const bool root = function.kernel ? is_kernel_root(function.name) : is_user_root(function.name);
-        known = root ? Known::kRoot : Known::kNoRoot;
+        known = root || function.dso == kExcluded ? Known::kRoot : Known::kNoRoot;
     }
     return known == Known::kRoot;
 }

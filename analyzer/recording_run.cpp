@@ -41,6 +41,11 @@ struct RecordingRun::Parts final : collector::RecordSink {
                          SliceLimits{.max_stack = options.recording.tuning.max_stack}, &names.listener);
         if (!host.cpu_times.empty()) analysis->set_baseline_times(host.cpu_times.front().cpus);
         analysis->select(options.selection);
+        if (options.hidden.paths) analysis->redact_paths();
+        if (!options.hidden.exclude.empty()) {
+            exclusion.emplace(options.hidden.exclude);
+            analysis->exclude(&*exclusion);
+        }
         if (!options.unwinds || options.recording.call_chains != collector::CallChains::kStackDumps) return;
         unwind_tables.emplace(names.symbolizer, names.child);
         unwinder.emplace(*unwind_tables, unwind_machine(host.architecture));
@@ -52,6 +57,7 @@ struct RecordingRun::Parts final : collector::RecordSink {
     collector::HostFacts host;
     std::optional<UnwindTables> unwind_tables;
     std::optional<StackUnwinder> unwinder;
+    std::optional<Exclusion> exclusion;
     std::optional<StreamAnalysis> analysis;
     std::unique_ptr<collector::CaptureWriter> writer;
 };

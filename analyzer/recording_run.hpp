@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/exclusion.hpp"
 #include "analyzer/profile.hpp"
 #include "analyzer/sample_selection.hpp"
 #include "analyzer/symbols/host_symbolizer.hpp"
@@ -41,6 +42,7 @@ public:
         // Copies of stacks are unwound as they come. It takes longer than writing them down; whoever reads the file
         // unwinds them too.
         bool unwinds = true;
+        Hidden hidden{};  // not where the records are kept: a file would tell
     };
 
     [[nodiscard]] static Result<std::unique_ptr<RecordingRun>> open(Options options, const Clock& clock,

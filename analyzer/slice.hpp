@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -39,7 +40,8 @@ enum NoDsoFrame : std::uint64_t {
     kFrameUnmapped = 0,  // user code outside every mapping we know
     kFrameGuest = 1,     // inside a virtual machine's guest
     kFrameHypervisor = 2,
-    kFrameCut = 3,  // not kept: the slice was full
+    kFrameCut = 3,       // not kept: the slice was full
+    kFrameExcluded = 4,  // not kept: nobody is to know (Exclusion)
 };
 
 enum StackFlag : std::uint8_t {
@@ -54,6 +56,9 @@ enum StackFlag : std::uint8_t {
     kStackNoUser = 64,      // a user task's sample without any user frame
     kStackGuessed = 128,    // for want of an unwind table a step was guessed by frame pointer, or the chain ends
 };
+
+// Name, control group, function and Dso of whatever is excluded (Exclusion).
+inline constexpr std::string_view kExcluded = "(excluded)";
 
 struct Stack {
     std::uint32_t first = 0;  // into Slice::stack_frames, innermost first; at least one

@@ -46,6 +46,10 @@ public:
     // The profile's moments become as fine as FineMoments makes them of parts of this length. Before the first record.
     void set_fine_moments(Nanoseconds part);
 
+    // Before the first record. What is hidden is in no slice that each_slice() shows; `exclusion` outlives this.
+    void exclude(Exclusion* exclusion) { slices_.exclude(exclusion); }
+    void redact_paths() { profile_.redact_paths(); }
+
     void split_hybrid() { profile_.split_hybrid(); }
 
     // Is shown each slice that makes the profile, addresses and all.

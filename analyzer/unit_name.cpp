@@ -45,6 +45,11 @@ bool is_unit(std::string_view part) {
 
 UnitName unit_of_cgroup(std::string_view cgroup_path) {
     UnitName name;
+    // No path begins like that.
+    if (cgroup_path == kExcluded) {
+        name.unit = kExcluded;
+        return name;
+    }
     std::string_view slice;
     const std::string_view whole = cgroup_path;
     std::size_t named_to = 0;

@@ -285,6 +285,7 @@ void ProcessTable::fork_process(const TaskRecord& task) {
     child.maps = parent->maps;
     child.placed_code = parent->placed_code;
     child.program = parent->program;
+    child.owner = parent->owner;
     child.maps_incomplete = parent->maps_incomplete;
 }
 

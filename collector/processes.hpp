@@ -17,6 +17,7 @@
 #include "base/time.hpp"
 #include "collector/address_space.hpp"
 #include "collector/kernel_space.hpp"
+#include "collector/process_owner.hpp"
 #include "collector/record.hpp"
 
 namespace perfvigil::collector {
@@ -41,6 +42,8 @@ struct Process {
     AddressSpace placed_code;  // ProcessTable::place_code: what lies where the maps have code without a file
     // The file that was executed: the first code that was mapped from a file, the loader passed over. Null: unknown.
     DsoRef program{};
+    // As somebody who needs it read it (Exclusion), or its parent's; the table itself reads nothing.
+    std::optional<ProcessOwner> owner{};
     bool kernel_thread = false;    // has no user mappings by nature (pid 0 included)
     bool maps_incomplete = false;  // first seen by a sample or by name only, or side-band records were lost since
     std::optional<MonotonicTime> exited;  // its last thread is gone
@@ -111,6 +114,10 @@ public:
     template <class Visit>
     void for_each(Visit&& visit) const {
         for (const auto& [pid, entry] : processes_) visit(static_cast<const Process&>(*entry));
+    }
+    template <class Visit>
+    void for_each(Visit&& visit) {
+        for (auto& [pid, entry] : processes_) visit(static_cast<Process&>(*entry));
     }
 
 private:

@@ -122,6 +122,10 @@ private:
         require(rules.empty() || o.captures.enabled, {"triggers.rules", "captures.enabled"},
                 "needs captures.enabled: without captures there is nothing to freeze",
                 "set captures.enabled: true, or remove the rules");
+        require(rules.empty() || !o.hides(),
+                {"triggers.rules", "exclude.units", "exclude.comms", "exclude.users", "redact"},
+                "freezes captures, which are not kept where anything is excluded or redacted",
+                "remove the rules, or exclude and redact");
         require(o.triggers.capture_duration <= o.on_demand.longest, {"triggers.capture.duration", "on_demand.longest"},
                 "is longer than on_demand.longest", "write at most " + DurationFormat{}.print(o.on_demand.longest));
     }
@@ -172,6 +176,7 @@ std::size_t open_sections(std::string& out, std::string_view previous, std::stri
         }
         indent += 2;
     }
+    if (indent == 0) out += "\n";
     return indent;
 }
 

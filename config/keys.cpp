@@ -183,6 +183,23 @@ void add_store(std::vector<Key>& all) {
                          "How long those are kept, and with them everything else."));
 }
 
+void add_hidden(std::vector<Key>& all) {
+    all.push_back(list("exclude.units", kRestart, PERFVIGIL_FIELD(exclude.units), PatternFormat{},
+                       "Units, slices and containers whose samples keep neither names nor call chains: they count as "
+                       "busy, and show as (excluded). Names or globs, of any part of a control group's path, such as "
+                       "user-1000.slice or vault*.service. Where anything is excluded or redacted no raw captures are "
+                       "kept, for they would tell."));
+    all.push_back(list("exclude.comms", kRestart, PERFVIGIL_FIELD(exclude.comms), PatternFormat{},
+                       "The same for names of threads and processes, of which the kernel keeps 15 bytes. Who owns a "
+                       "process can change its name."));
+    all.push_back(list("exclude.users", kRestart, PERFVIGIL_FIELD(exclude.users), UserFormat{},
+                       "The same for the processes of these users, by name or number. /proc tells who they are, asked "
+                       "once for each process and slice; of one that ended before, its parent's user counts."));
+    all.push_back(scalar("redact", kRestart, PERFVIGIL_FIELD(redact), RedactFormat{},
+                         "nothing, or paths: programs, libraries and files in names of functions lose their folders "
+                         "(/home/u/bin/x is x), before anything is stored or served."));
+}
+
 void add_captures(std::vector<Key>& all) {
     all.push_back(scalar("captures.enabled", kRestart, PERFVIGIL_FIELD(captures.enabled), BoolFormat{},
                          "Whether the raw records are kept as perf.data files beside the profiles. Without them, "
@@ -323,6 +340,7 @@ const std::vector<Key>& keys() {
         std::vector<Key> made;
         add_recording(made);
         add_analysis(made);
+        add_hidden(made);
         add_store(made);
         add_captures(made);
         add_triggers(made);

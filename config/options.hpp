@@ -27,6 +27,16 @@ struct CpuSelection {
     friend bool operator==(const CpuSelection&, const CpuSelection&) = default;
 };
 
+// What nobody is to learn from profiles and metrics. With either of the two no raw captures are kept.
+struct ExcludeOptions {
+    std::vector<std::string> units;  // patterns (analyzer::ExclusionRules)
+    std::vector<std::string> comms;  // patterns
+    std::vector<std::string> users;  // names, or numbers
+
+    [[nodiscard]] bool empty() const { return units.empty() && comms.empty() && users.empty(); }
+};
+enum class Redact : std::uint8_t { kNothing, kPaths };
+
 struct AnalysisOptions {
     Nanoseconds window = Seconds(60);  // whole slices; the unit of reports and of the store
     // Encoding and storing a window start after a random time up to this (at most half a window), so that a fleet
@@ -117,6 +127,8 @@ struct Options {
     collector::RecordingOptions recording;  // target, inherit and start_disabled_until_exec stay as they are
     CpuSelection cpus;
     AnalysisOptions analysis;
+    ExcludeOptions exclude;
+    Redact redact = Redact::kNothing;
     SymbolOptions symbols;
     StoreOptions store;
     CaptureOptions captures;
@@ -128,6 +140,9 @@ struct Options {
     MetricsOptions metrics;
     BudgetOptions budget;
     LogOptions log;
+
+    // Raw captures would tell what profiles must not.
+    [[nodiscard]] bool hides() const { return !exclude.empty() || redact != Redact::kNothing; }
 };
 
 }  // namespace perfvigil::config

@@ -154,6 +154,26 @@ Parsed<std::string> NameFormat::parse(std::string_view text) const {
     return std::string(text);
 }
 
+Parsed<std::string> PatternFormat::parse(std::string_view text) const {
+    constexpr std::size_t kLongest = 255;
+    if (trim(text).empty()) return refuse("a pattern is empty", "remove it, or write * for all");
+    if (text.size() > kLongest) return refuse("longer than " + std::to_string(kLongest) + " bytes");
+    return std::string(text);
+}
+
+Parsed<std::string> UserFormat::parse(std::string_view text) const {
+    if (text.empty()) return refuse("a user is empty", "write a name or a number");
+    return NameFormat{}.parse(text);
+}
+
+Parsed<Redact> RedactFormat::parse(std::string_view text) const {
+    if (text == "nothing") return Redact::kNothing;
+    if (text == "paths") return Redact::kPaths;
+    return refuse(quoted(text) + " cannot be redacted", "write nothing or paths");
+}
+
+std::string RedactFormat::print(Redact redact) const { return redact == Redact::kPaths ? "paths" : "nothing"; }
+
 Parsed<std::uint32_t> ModeFormat::parse(std::string_view text) const {
     const auto mode = parse_number<std::uint32_t>(text, 8);
     if (!mode) return refuse(quoted(text) + " is not an octal mode", "write it as 0660");

@@ -90,6 +90,23 @@ struct NameFormat {
     [[nodiscard]] std::string print(const std::string& name) const { return name; }
 };
 
+// A name or a glob.
+struct PatternFormat {
+    [[nodiscard]] Parsed<std::string> parse(std::string_view text) const;
+    [[nodiscard]] std::string print(const std::string& pattern) const { return pattern; }
+};
+
+// A user by name or number.
+struct UserFormat {
+    [[nodiscard]] Parsed<std::string> parse(std::string_view text) const;
+    [[nodiscard]] std::string print(const std::string& user) const { return user; }
+};
+
+struct RedactFormat {
+    [[nodiscard]] Parsed<Redact> parse(std::string_view text) const;
+    [[nodiscard]] std::string print(Redact redact) const;
+};
+
 // Permission bits in octal: 0660.
 struct ModeFormat {
     [[nodiscard]] Parsed<std::uint32_t> parse(std::string_view text) const;

@@ -162,6 +162,7 @@ void Analyst::begin_builder(const SliceParcel& parcel) {
     builder_.reset();  // it may look at the old names until its end
     events_ = parcel.events;
     builder_ = std::make_unique<analyzer::ProfileBuilder>(*events_, parts_.symbolizer);
+    if (parts_.options.redact == config::Redact::kPaths) builder_->redact_paths();
 }
 
 void Analyst::note_changes(const SliceParcel& parcel) {

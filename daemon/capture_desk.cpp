@@ -165,6 +165,11 @@ std::optional<api::Refusal> CaptureDesk::take(CaptureRequest request, std::strin
         return api::Refusal{status, std::move(why)};
     };
     if (stopping_) return refuse(503, "the daemon stops");
+    if (request.raw && parts_.options.hides()) {
+        return refuse(403,
+                      "raw records would tell what exclude and redact hide here (perfvigil.yaml); without them (no -o, "
+                      "no raw=true) the capture's report and profile can be had");
+    }
     CaptureRun::Order order{.asked = asked, .compression = static_cast<int>(parts_.options.captures.compression)};
     const auto scope = scope_of(request, order.targets);
     if (!scope) return refuse(scope.error().status, scope.error().why);
@@ -190,6 +195,7 @@ std::optional<api::Refusal> CaptureDesk::take(CaptureRequest request, std::strin
                                        queue_.waiting().size()));
     }
     order.request = std::move(request);
+    order.hidden = parts_.hidden;
     captures_[id] = {.run = std::make_shared<CaptureRun>(std::move(order), std::move(reply)),
                      .who = std::move(who),
                      .trigger = trigger,

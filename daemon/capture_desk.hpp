@@ -29,6 +29,7 @@ public:
         collector::SampleCost sample_cost;
         CaptureUse& use;
         const collector::HostFacts& host;
+        analyzer::Hidden hidden;                          // as the continuous recording has it
         std::function<bool()> has_pmu;                    // as the continuous recording found it
         std::function<std::uint64_t()> other_ring_bytes;  // of the continuous recording, now
         std::function<void(std::function<void()>)> post;  // to the io thread, from any

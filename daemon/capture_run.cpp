@@ -82,7 +82,8 @@ Result<void> CaptureRun::begin(const Around& around) {
     auto run =
         analyzer::RecordingRun::open({.recording = order_.recording,
                                       .selection = {.cgroup = order_.request.cgroup},
-                                      .command_line = "perfvigil " + command_text(order_.request)},
+                                      .command_line = "perfvigil " + command_text(order_.request),
+                                      .hidden = order_.hidden},
                                      around.clock, around.kernel, {names_->symbolizer, names_->child, names_->opener});
     if (!run) return fail(std::move(run.error()));
     run_ = std::move(*run);

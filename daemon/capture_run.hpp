@@ -34,6 +34,7 @@ public:
         MonotonicTime asked{};
         std::size_t host_cpus = 1;
         int compression = 3;
+        analyzer::Hidden hidden{};
     };
     struct Around {
         const Clock& clock;

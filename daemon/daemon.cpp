@@ -22,6 +22,7 @@
 #include "daemon/disk_writer.hpp"
 #include "daemon/doors.hpp"
 #include "daemon/freeze_desk.hpp"
+#include "daemon/hidden.hpp"
 #include "daemon/host_examination.hpp"
 #include "daemon/live_slice.hpp"
 #include "daemon/log.hpp"
@@ -102,12 +103,24 @@ private:
                                          clock_);
         source_.host.text_ranges = text_ranges_of(source_, *names_);
         board_.degraded.set("symbols", names_->symbolizer.degraded());
+        hide();
         if (source_.session == nullptr) return {};
         board_.degraded.set("session", source_.session->degraded());
         board_.degraded.set("host", examine_host(options_, board_.degraded.of("session"), tried_));
         if (auto started = source_.session->start(); !started) return started;
         source_.host.cpu_times = source_.session->host().cpu_times;
         return {};
+    }
+
+    void hide() {
+        std::vector<std::string> unknown;
+        hidden_ = hidden_of(options_, unknown);
+        for (const auto& user : unknown) {
+            log::warning("there is no such user here, and nothing is excluded for it", {{"exclude.users", user}});
+        }
+        if (options_.hides() && options_.captures.enabled) {
+            log::info("no raw captures are kept, for they would tell what exclude and redact hide");
+        }
     }
 
     // Before anything is recorded: it keeps one CPU busy for a moment.
@@ -130,6 +143,7 @@ private:
                 .sample_cost = sample_cost_,
                 .use = board_.captures,
                 .host = source_.host,
+                .hidden = hidden_,
                 .has_pmu =
                     [this] {
                         return std::ranges::none_of(board_.degraded.of("session"),
@@ -138,7 +152,7 @@ private:
                 .other_ring_bytes = [this] { return board_.recording.value()->ring_bytes; },
                 .post = [this](std::function<void()> work) { asio::post(io_, std::move(work)); }});
         }
-        const bool captures = options_.captures.enabled && source_.session != nullptr;
+        const bool captures = options_.captures.enabled && !options_.hides() && source_.session != nullptr;
         sampler_ =
             std::make_unique<Sampler>(Sampler::Parts{.source = *source_.records,
                                                      .session = source_.session,
@@ -150,7 +164,8 @@ private:
                                                      .clock = clock_,
                                                      .control = control_limits(),
                                                      .configured = options_.recording.tuning,
-                                                     .sample_cost = sample_cost_});
+                                                     .sample_cost = sample_cost_,
+                                                     .exclude = hidden_.exclude});
         const auto report = [this](const std::optional<Error>& error) {
             if (error)
                 board_.degraded.set("captures", {capture_trouble(*error)});
@@ -370,7 +385,8 @@ private:
         return [directory = options_.store.directory](const Window& window) { return read_window(directory, window); };
     }
     AnalysisDesk& analyses() override { return analyses_; }
-    std::string captures_directory() override { return options_.captures.directory; }
+    // What was kept before exclude and redact were set is not shown either.
+    std::string captures_directory() override { return options_.hides() ? std::string() : options_.captures.directory; }
     Page& page() override { return page_; }
     WebSessions& web_sessions() override { return web_sessions_; }
     LiveFeed& live_feed() override { return board_.live; }
@@ -420,6 +436,7 @@ private:
     std::vector<collector::EventProbe> tried_;
     collector::SampleCost sample_cost_ = collector::assumed_sample_cost("a replay takes no samples");
     RunSource source_;
+    analyzer::Hidden hidden_;
     std::unique_ptr<Names> names_;
     std::unique_ptr<DiskWriter> disk_;
     std::unique_ptr<Sampler> sampler_;

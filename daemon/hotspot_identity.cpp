@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "analyzer/slice.hpp"
 #include "base/text.hpp"
 #include "daemon/hotspot_text.hpp"
 
@@ -137,6 +138,7 @@ std::string dso_identity(std::string_view dso) {
     constexpr std::string_view kDeleted = " (deleted)";
     if (dso.empty()) return std::string(kUnknown);
     if (dso.ends_with(kDeleted)) dso.remove_suffix(kDeleted.size());
+    if (dso == analyzer::kExcluded) return std::string(dso);
     const std::string_view name = base_name(dso);
     const auto has_form = [&](std::string_view start, std::string_view end) {
         return name.size() > start.size() + end.size() && name.starts_with(start) && name.ends_with(end) &&
@@ -157,6 +159,7 @@ std::string dso_identity(std::string_view dso) {
 
 std::string unit_identity(std::string_view unit) {
     if (unit.empty()) return std::string(kNone);
+    if (unit == analyzer::kExcluded) return std::string(unit);
     const std::string decoded = decode_unit_escapes(unit);
     const std::string_view whole = decoded;
     const std::size_t dot = whole.rfind('.');

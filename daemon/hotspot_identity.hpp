@@ -13,7 +13,8 @@ namespace perfvigil::daemon {
 [[nodiscard]] std::string function_identity(std::string_view demangled);
 
 // A binary as symbols name it ("/usr/lib/libc.so.6", "[kernel.kallsyms]", "[nfsd]", "//anon"): the base name without
-// " (deleted)" and build hashes; "[jit]" for code without a file and for perf maps. Empty: "[unknown]".
+// " (deleted)" and build hashes; "[jit]" for code without a file and for perf maps. Empty: "[unknown]". "(excluded)" is
+// ours, as a unit too: what is foreign begins with a slash or a bracket, and ends in the kind of its unit.
 [[nodiscard]] std::string dso_identity(std::string_view dso);
 
 // A systemd unit: instances ("user@1000.service" → "user@.service"), container and run ids ("docker-<hex>.scope" →

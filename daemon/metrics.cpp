@@ -137,7 +137,9 @@ void Metrics::State::add_hotspots(const analyzer::SliceHotspots& hotspots, doubl
         const std::string& dso = dso_names.of(row.dso);
         const std::string& unit = unit_names.of(row.unit);
         const std::uint64_t owner = row.unit.empty() || brought_by_kernel(row.dso, dso) ? 0 : stable_hash(unit);
-        key.assign(function_names.of(row.function)).append(1, '\n').append(dso);
+        // A foreign function may be called like this, its Dso not.
+        const bool excluded = row.dso == analyzer::kExcluded;
+        key.assign(excluded ? analyzer::kExcluded : function_names.of(row.function)).append(1, '\n').append(dso);
         if (cycles) functions_by_cycles.add(key, owner, row.samples, row.weight);
         if (!time) continue;
         functions.add(key, owner, row.samples, row.weight);

@@ -23,6 +23,13 @@ Sampler::Sampler(Parts parts)
       builder_(parts.source.events(), processes_, analyzer::KernelText(parts.host.text_ranges), parts.limits,
                [this](std::unique_ptr<analyzer::Slice> slice) { deliver(std::move(slice)); }),
       overhead_(parts_.sample_cost) {
+    if (!parts_.exclude.empty()) {
+        if (parts_.session != nullptr)
+            exclusion_.emplace(parts_.exclude);
+        else  // a capture's processes are not those of this host
+            exclusion_.emplace(parts_.exclude, [](Pid) { return std::nullopt; });
+        builder_.exclude(&*exclusion_);
+    }
     if (!parts_.host.cpu_times.empty()) builder_.set_baseline_times(parts_.host.cpu_times.front().cpus);
 }
 

@@ -50,6 +50,7 @@ public:
         ControlLimits control{};
         collector::Tuning configured{};  // as the configuration says it; the session's may be less
         collector::SampleCost sample_cost{};
+        analyzer::ExclusionRules exclude{};
     };
 
     explicit Sampler(Parts parts);
@@ -90,6 +91,7 @@ private:
     Parts parts_;
     collector::ProcessTable processes_;
     std::optional<CaptureRotation> captures_;
+    std::optional<analyzer::Exclusion> exclusion_;
     analyzer::SliceBuilder builder_;
     std::shared_ptr<const std::vector<collector::EventInfo>> events_;
     std::stop_token stop_;

@@ -14,6 +14,7 @@
 #include "analyzer/profile/tables.hpp"
 #include "analyzer/profile/throttled_units.hpp"
 #include "analyzer/profile/warnings.hpp"
+#include "analyzer/redaction.hpp"
 #include "analyzer/slice/moment_tables.hpp"
 #include "analyzer/sums.hpp"
 
@@ -66,6 +67,7 @@ struct ProfileBuilder::State {
     const std::vector<EventInfo>& events;
     Symbolizer& symbolizer;
     SampleSelection selection;
+    bool redacts = false;
 
     // The window so far.
     bool begun = false;
@@ -146,6 +148,11 @@ SliceHotspots ProfileBuilder::add(const Slice& slice) {
 
 void ProfileBuilder::set_selection(SampleSelection selection) { state_->selection = std::move(selection); }
 
+void ProfileBuilder::redact_paths() {
+    state_->redacts = true;
+    state_->programs.redact_paths();
+}
+
 void ProfileBuilder::split_hybrid() { state_->totals.split_hybrid(); }
 
 void ProfileBuilder::add_left_out(const Slice& slice) {
@@ -200,7 +207,9 @@ std::uint32_t ProfileBuilder::State::function_of(const Frame& frame) {
         nameless && symbol.reason == UnknownReason::kNone ? UnknownReason::kOutsideSymbols : symbol.reason;
     const std::string_view shown = symbol.dso.empty() ? dso->path : symbol.dso;
     const bool kernel = dso->kind == collector::DsoKind::kKernel || dso->kind == collector::DsoKind::kKernelCode;
-    std::uint32_t function = tables.function(nameless ? "[unknown]" : symbol.name, shown, kernel, reason);
+    const std::string_view name = nameless ? "[unknown]" : symbol.name;
+    std::uint32_t function = redacts ? tables.function(redacted_name(name), redacted_dso(shown), kernel, reason)
+                                     : tables.function(name, shown, kernel, reason);
     // The kernel's is not its modules'; code behind a perf map is not the file's.
     if (shown == dso->path) tables.note_build_id(function, dso->build_id);
     if (selection.apart()) function = function_at(function, dso, frame.offset);
@@ -222,6 +231,7 @@ std::uint32_t ProfileBuilder::State::function_without_dso(std::uint64_t what) {
     switch (what) {
         case kFrameGuest: return tables.function("[guest]", "[guest]", false, UnknownReason::kNone);
         case kFrameHypervisor: return tables.function("[hypervisor]", "[hypervisor]", true, UnknownReason::kNone);
+        case kFrameExcluded: return tables.function(kExcluded, kExcluded, false, UnknownReason::kNone);
         case kFrameCut: return tables.function("[cut]", "[cut]", false, UnknownReason::kNone);
         default: return tables.function("[unknown]", "[unknown]", false, UnknownReason::kUnmapped);
     }
@@ -434,6 +444,10 @@ Profile ProfileBuilder::build(const collector::HostFacts& host, std::string id) 
     add_warnings(profile, state.events, state.facts);
     auto next = std::make_unique<State>(state.events, state.symbolizer);
     next->selection = std::move(state.selection);
+    if (state.redacts) {
+        next->redacts = true;
+        next->programs.redact_paths();
+    }
     next->totals.inherit(state.totals);
     if (state.fine) {
         next->fine_part = state.fine_part;

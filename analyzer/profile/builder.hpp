@@ -55,6 +55,9 @@ public:
     // makes the profile say what its events were before.
     void set_selection(SampleSelection selection);
 
+    // Before the first slice: names of files lose their folders.
+    void redact_paths();
+
     // Before the first slice: the events of a hybrid CPU's core types stay apart (ProfileEvents).
     void split_hybrid();
 

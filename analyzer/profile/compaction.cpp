@@ -32,7 +32,7 @@ std::vector<std::uint32_t> keep_marked(Things& things, const std::vector<bool>& 
 bool is_user_code(const ProfileFunction& function) {
     // What stands for addresses outside every Dso.
     return !function.kernel && function.reason != UnknownReason::kUnmapped && function.dso != "[guest]" &&
-           function.dso != "[hypervisor]" && function.dso != "[cut]";
+           function.dso != "[hypervisor]" && function.dso != "[cut]" && function.dso != kExcluded;
 }
 
 }  // namespace

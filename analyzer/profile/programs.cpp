@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/profile/builder.hpp"
+#include "analyzer/redaction.hpp"
 #include "base/text.hpp"
 
 namespace perfvigil::analyzer {
@@ -51,7 +52,7 @@ void UnitPrograms::add(std::string_view cgroup_path, const collector::DsoRef& pr
         row.shown.container = std::move(name.container);
         row.shown.slice = std::move(name.slice);
         row.shown.cgroup = std::move(name.cgroup);
-        row.shown.path = program->path;
+        row.shown.path = redacts_ ? redacted_dso(program->path) : std::string_view(program->path);
         // Now, while a process that executes it may live.
         if (!row.shown.unit.empty() || !row.shown.container.empty()) describe(row, symbolizer);
         rows_.push_back(std::move(row));

@@ -26,6 +26,8 @@ public:
     // no container does not count.
     void add(std::string_view cgroup_path, const collector::DsoRef& program, std::uint64_t samples,
              Symbolizer& symbolizer);
+    // From now on programs are shown without their folders.
+    void redact_paths() { redacts_ = true; }
     // Empty again.
     [[nodiscard]] std::vector<ProfileProgram> take(Symbolizer& symbolizer);
 
@@ -37,6 +39,7 @@ private:
     static constexpr std::size_t kMaxRows = 4 * kMaxProfilePrograms;
     static void describe(Row& row, Symbolizer& symbolizer);
 
+    bool redacts_ = false;
     std::vector<Row> rows_;
     boost::unordered_flat_map<std::string, std::size_t> numbers_;  // by cgroup path and Dso
 };

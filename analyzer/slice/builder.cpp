@@ -44,9 +44,10 @@ struct SliceBuilder::State {
         Pid pid{};
         Tid tid{};
         CgroupId cgroup{};
-        const collector::Process* process = nullptr;
+        collector::Process* process = nullptr;
         std::uint64_t stamp = 0;  // of the table in which `actor` is its place
         std::uint32_t actor = 0;
+        bool excluded = false;       // as far as `actor` is known
         std::optional<CpuId> cpu{};  // that the actor is told apart by
     };
 
@@ -58,7 +59,9 @@ struct SliceBuilder::State {
 
     const Chain& chain_of(const OrderedRecord& record, const SampleRecord& sample, const collector::Process& process);
     Task& task_of(const SampleRecord& sample);
-    std::uint32_t actor_of(Task& task, std::optional<CpuId> cpu);
+    void place(Task& task, std::optional<CpuId> cpu);
+    const Chain& without_frames(const Chain& chain);
+    void hide_throttled(collector::Waits& waits);
     [[nodiscard]] std::uint16_t max_stack_of(const collector::EventInstance& instance) const;
     [[nodiscard]] std::unique_ptr<Slice> empty_slice();
     void suspect_maps();
@@ -69,12 +72,14 @@ struct SliceBuilder::State {
     Deliver deliver;
     ChainResolver chains;
     UserChains* user_chains = nullptr;
+    Exclusion* exclusion = nullptr;
     CpuAccounts accounts;
     std::optional<SampleFilter> filter;  // absent: every sample is taken
     SliceTables open;
     std::vector<std::unique_ptr<Slice>> spare;
 
     Chain flagged;  // an unwound chain with what the resolver does not know of it
+    Chain hidden;   // what is left of one that is excluded
 
     std::array<Task, 1024> tasks{};  // direct mapped by tid
     std::uint64_t version = 1;       // of the process table
@@ -123,6 +128,8 @@ void SliceBuilder::set_kernel_text(KernelText text) { state_->chains.set_kernel_
 
 void SliceBuilder::set_user_chains(UserChains* chains) { state_->user_chains = chains; }
 
+void SliceBuilder::exclude(Exclusion* exclusion) { state_->exclusion = exclusion; }
+
 void SliceBuilder::set_baseline_times(const std::vector<collector::CpuTimes>& times) {
     state_->accounts.set_baseline_times(times);
 }
@@ -154,7 +161,19 @@ void SliceBuilder::State::sample(const OrderedRecord& record, const SampleRecord
     const std::uint64_t weight = accounts.sample(record, sample, mode);
 
     if (mode == Mode::kIdle && !chains.kernel_text_known()) open.slice().idle_by_task = true;
-    open.count(chain, actor_of(task, cpu), record.event->event, mode == Mode::kIdle, 1, weight);
+    place(task, cpu);
+    open.count(task.excluded ? without_frames(chain) : chain, task.actor, record.event->event, mode == Mode::kIdle, 1,
+               weight);
+}
+
+// What the chain says of the CPU stays, for that is nobody's.
+const Chain& SliceBuilder::State::without_frames(const Chain& chain) {
+    FrameTable& frames = chains.frames();
+    const auto frame = frames.number_of({.dso = {}, .offset = kFrameExcluded}, nullptr);
+    hidden.frames.assign(1, frame);
+    hidden.path = Chain::longer_path(frames.empty_path(), frame);
+    hidden.flags = chain.flags & (kStackIdleLoop | kStackSoftirq | kStackKernelLeaf);
+    return hidden;
 }
 
 const Chain& SliceBuilder::State::chain_of(const OrderedRecord& record, const SampleRecord& sample,
@@ -190,15 +209,22 @@ SliceBuilder::State::Task& SliceBuilder::State::task_of(const SampleRecord& samp
     return task;
 }
 
-std::uint32_t SliceBuilder::State::actor_of(Task& task, std::optional<CpuId> cpu) {
-    if (task.stamp == open.stamp() && task.cpu == cpu) return task.actor;
-    ActorPart part{.tid = {}, .cpu = cpu, .program = task.process->program};
-    if (filter && filter->selection().by_tid) part.tid = task.tid;
-    task.actor = open.actor(task.pid, task.process->epoch, task.process->kernel_thread,
-                            processes.comm(task.pid, task.tid), processes.cgroup_path(task.cgroup), part);
+// Finds the task's actor in the open slice.
+void SliceBuilder::State::place(Task& task, std::optional<CpuId> cpu) {
+    if (task.stamp == open.stamp() && task.cpu == cpu) return;
+    const std::string_view comm = processes.comm(task.pid, task.tid);
+    const std::string_view cgroup = processes.cgroup_path(task.cgroup);
+    task.excluded = exclusion != nullptr && exclusion->takes(*task.process, comm, cgroup);
+    ActorPart part{.tid = {}, .cpu = cpu, .program = {}};
+    if (task.excluded) {
+        task.actor = open.actor({}, {}, false, kExcluded, kExcluded, part);
+    } else {
+        part.program = task.process->program;
+        if (filter && filter->selection().by_tid) part.tid = task.tid;
+        task.actor = open.actor(task.pid, task.process->epoch, task.process->kernel_thread, comm, cgroup, part);
+    }
     task.stamp = open.stamp();
     task.cpu = cpu;
-    return task.actor;
 }
 
 std::uint16_t SliceBuilder::State::max_stack_of(const collector::EventInstance& instance) const {
@@ -214,6 +240,7 @@ void SliceBuilder::State::side_band(const OrderedRecord& record) {
     if (const auto* other = std::get_if<collector::OtherRecord>(&record.record);
         other != nullptr && other->type == collector::kRecordFinishedInit) {
         maps_unhealed = false;
+        if (exclusion != nullptr) exclusion->read_owners(processes);
     }
     if (const auto* lost = std::get_if<collector::LostRecord>(&record.record)) {
         // In a ring of its own side-band is all that can be lost; without counters of ours to tell, it may have been.
@@ -264,6 +291,10 @@ void SliceBuilder::State::cut(const collector::Cut& cut) {
     Slice& slice = open.slice();
     accounts.close(cut, slice);
     slice.waits = cut.waits;
+    if (exclusion != nullptr) {
+        hide_throttled(slice.waits);
+        exclusion->begin_slice();
+    }
     slice.start = start.value_or(cut.time);
     slice.end = cut.time;
     slice.wall_end = cut.wall;
@@ -284,6 +315,12 @@ void SliceBuilder::State::cut(const collector::Cut& cut) {
     chains.trim();
     maps_suspect = maps_unhealed;
     deliver(std::move(full));
+}
+
+void SliceBuilder::State::hide_throttled(collector::Waits& waits) {
+    for (auto& row : waits.throttled) {
+        if (exclusion->takes_cgroup(row.path)) row.path = kExcluded;
+    }
 }
 
 std::unique_ptr<Slice> SliceBuilder::State::empty_slice() {

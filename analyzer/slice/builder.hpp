@@ -15,6 +15,7 @@
 #include <optional>
 #include <vector>
 
+#include "analyzer/exclusion.hpp"
 #include "analyzer/sample_filter.hpp"
 #include "analyzer/slice.hpp"
 #include "analyzer/slice/kernel_text.hpp"
@@ -66,6 +67,10 @@ public:
     // /proc/stat as it stood when the recording began (HostFacts::cpu_times.front()): without it the first slice cannot
     // split what its samples do not explain.
     void set_baseline_times(const std::vector<collector::CpuTimes>& times);
+
+    // What it takes is counted as (excluded), without names and call chains. Before the first record; it outlives the
+    // builder.
+    void exclude(Exclusion* exclusion);
 
     // From here on only samples that the selection takes reach the slices' stacks, totals and CPUs; the others are
     // counted as left out (EventTotals). Side-band records always pass. Threads and CPUs are told apart where asked.

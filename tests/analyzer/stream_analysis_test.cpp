@@ -7,6 +7,7 @@
 
 #include <map>
 
+#include "analyzer/profile/codec.hpp"
 #include "tests/support/fake_symbolizer.hpp"
 #include "tests/support/synthetic_stream.hpp"
 
@@ -14,9 +15,13 @@ namespace perfvigil::analyzer {
 namespace {
 
 using std::chrono::seconds;
+using test::SyntheticCode;
 using test::SyntheticStream;
+using testing::AllOf;
 using testing::Contains;
+using testing::Field;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr std::uint32_t kClock = 1;  // in the order of the stream's sampling events
 
@@ -47,6 +52,10 @@ std::uint64_t true_samples(std::uint32_t cpu) {
     std::uint64_t sum = 0;
     for (const auto& slice : truth_of()) sum += slice.at(cpu).samples;
     return sum;
+}
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 std::uint64_t samples_in(const Profile& profile, std::uint32_t event) {
@@ -180,6 +189,72 @@ TEST(StreamAnalysis, LossIsNoLargerForASelection) {
     const Profile one = profile_of({.pids = {SyntheticStream::pid_of(1, 1)}}, lossy);
     EXPECT_EQ(one.events[kClock].lost, whole.events[kClock].lost);
     EXPECT_TRUE(one.warnings.empty()) << one.warnings.front();
+}
+
+// The same recording with and without its program excluded: what nobody is to know is nowhere, and nothing else moved.
+TEST(StreamAnalysis, WhatIsExcludedCountsWithoutItsNames) {
+    test::SyntheticOptions of = options();
+    of.program = "/home/alice/private-worker";
+    of.comm = "secretive";
+    SyntheticStream stream(of);
+    test::FakeSymbolizer symbolizer;
+    symbolizer.files[of.program].functions = {
+        {SyntheticCode::program_offset(0), {of.functions * SyntheticCode::kFunctionSize, "hidden_function"}}};
+    StreamAnalysis analysis(stream.events(), symbolizer, KernelText(stream.host().text_ranges), {}, nullptr);
+    analysis.set_baseline_times(stream.host().cpu_times.front().cpus);
+    Exclusion exclusion({.comms = {"secret*"}});
+    analysis.exclude(&exclusion);
+    stream.run(analysis);
+    const Profile profile = analysis.build(stream.host(), "id");
+
+    const Profile open = profile_of({}, of);
+    ASSERT_THAT(text_of(encode_profile(open)), HasSubstr("secretive"));
+    ASSERT_THAT(text_of(encode_profile(open)), HasSubstr("private-worker"));
+    for (const auto* name : {"secretive", "worker", "alice", "hidden_function"}) {
+        EXPECT_THAT(text_of(encode_profile(profile)), Not(HasSubstr(name)));
+    }
+    for (std::uint32_t event : {0U, kClock}) EXPECT_EQ(samples_in(profile, event), samples_in(open, event));
+    ASSERT_EQ(profile.cpus.size(), open.cpus.size());
+    for (std::size_t i = 0; i < open.cpus.size(); ++i) {
+        EXPECT_EQ(profile.cpus[i].sum, open.cpus[i].sum);
+        EXPECT_EQ(profile.cpus[i].busy.ratio, open.cpus[i].busy.ratio);
+    }
+    std::uint64_t excluded = 0;
+    std::uint64_t of_program = 0;
+    for (const auto& sample : profile.samples) {
+        const auto& functions = profile.stacks[sample.stack].functions;
+        const auto& context = profile.contexts[sample.context];
+        if (context.comm != kExcluded) continue;
+        EXPECT_EQ(context.unit, kExcluded);
+        ASSERT_EQ(functions.size(), 1U);
+        EXPECT_EQ(profile.functions[functions.front()].name, kExcluded);
+        EXPECT_EQ(profile.functions[functions.front()].dso, kExcluded);
+        EXPECT_FALSE(sample.idle);
+        excluded += sample.samples;
+    }
+    for (const auto& sample : open.samples) {
+        of_program += open.contexts[sample.context].comm == of.comm ? sample.samples : 0;
+    }
+    EXPECT_GT(excluded, 0U);
+    EXPECT_EQ(excluded, of_program);
+}
+
+TEST(StreamAnalysis, RedactedPathsAreNowhere) {
+    test::SyntheticOptions of = options();
+    of.program = "/home/alice/worker";
+    SyntheticStream stream(of);
+    test::FakeSymbolizer symbolizer;
+    symbolizer.files[of.program].functions = {
+        {SyntheticCode::program_offset(0),
+         {of.functions * SyntheticCode::kFunctionSize, "JS:*hot /home/alice/app.js:1"}}};
+    StreamAnalysis analysis(stream.events(), symbolizer, KernelText(stream.host().text_ranges), {}, nullptr);
+    analysis.redact_paths();
+    stream.run(analysis);
+    const Profile profile = analysis.build(stream.host(), "id");
+    EXPECT_THAT(text_of(encode_profile(profile)), Not(HasSubstr("alice")));
+    EXPECT_THAT(profile.functions, Contains(AllOf(Field(&ProfileFunction::name, "JS:*hot app.js:1"),
+                                                  Field(&ProfileFunction::dso, "worker"))));
+    EXPECT_EQ(samples_in(profile, kClock), samples_in(profile_of({}, of), kClock));
 }
 
 }  // namespace

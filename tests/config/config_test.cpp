@@ -68,6 +68,8 @@ TEST(ConfigTest, EveryKeyReadsBackWhatItPrints) {
     changed.recording.slice = Seconds(1);
     changed.cpus = {CpuSelection::Kind::kList, {CpuId{0}, CpuId{1}, CpuId{5}}};
     changed.analysis = {.window = Seconds(5), .spread = Nanoseconds{}};
+    changed.exclude = {.units = {"a*.service", "[x].slice"}, .comms = {"tar", "#1: \"y\""}, .users = {"alice", "1007"}};
+    changed.redact = Redact::kPaths;
     changed.symbols = {.debuginfod = {"https://a.example/x", "http://127.0.0.1:8002"},
                        .debuginfod_directory = "/tmp/d"};
     changed.store = {.directory = "/tmp/a \"b\"\\c: #\x01",
@@ -194,6 +196,15 @@ INSTANTIATE_TEST_SUITE_P(
                      "x.yaml:2: triggers.rules: two rules are called a, give each its own name"},
         RelationCase{"BadRule", "triggers: {rules: [a when lod > 3]}",
                      "x.yaml:1: triggers.rules: rule \"a when lod > 3\": \"lod\" is not known, write one of cpu_busy"},
+        RelationCase{"RulesBesideExcluded", "exclude: {users: [alice]}\ntriggers: {rules: [a when load > 3]}",
+                     "x.yaml:2: triggers.rules: freezes captures, which are not kept where anything is excluded"},
+        RelationCase{"RulesBesideRedacted", "redact: paths\ntriggers: {rules: [a when load > 3]}",
+                     "x.yaml:2: triggers.rules: freezes captures, which are not kept where anything is excluded"},
+        RelationCase{"EmptyPattern", "exclude:\n  units: [a.service, '']",
+                     "x.yaml:2: exclude.units: a pattern is empty, remove it, or write * for all"},
+        RelationCase{"BadUser", "exclude: {users: [al ice]}", "x.yaml:1: exclude.users: \"al ice\" is not a name"},
+        RelationCase{"BadRedact", "redact: names",
+                     "x.yaml:1: redact: \"names\" cannot be redacted, write nothing or paths"},
         RelationCase{"LongCapture", "triggers: {capture: {duration: 11min}}",
                      "triggers.capture.duration: is longer than on_demand.longest, write at most 10min"},
         RelationCase{"SmallWindow", "recording: {slice: 1s}\nanalysis: {window: 5s, spread: 0s}", nullptr}),

@@ -260,5 +260,13 @@ TEST(HotspotIdentity, OnePassIsEnough) {
     }
 }
 
+// What excluded tasks count as is ours; a file of that name is not.
+TEST(HotspotIdentity, TheExcludedAreNobodyElse) {
+    EXPECT_EQ(dso_identity("(excluded)"), "(excluded)");
+    EXPECT_EQ(unit_identity("(excluded)"), "(excluded)");
+    EXPECT_EQ(dso_identity("/tmp/(excluded)"), "\\(excluded)");
+    EXPECT_EQ(unit_identity("(excluded).service"), "(excluded).service");
+}
+
 }  // namespace
 }  // namespace perfvigil::daemon

@@ -624,5 +624,24 @@ TEST_F(MetricsTest, TheManualKnowsEverySeries) {
     EXPECT_EQ(told, published);
 }
 
+TEST_F(MetricsTest, TheExcludedHaveSeriesOfTheirOwn) {
+    const analyzer::SliceHotspots hotspots{{
+        row("(excluded)", "(excluded)", "(excluded)", 50),
+        row("(excluded)", "/bin/impostor", "web.service", 30),
+    }};
+    const auto cpu = cpu_slice(0, 80);
+    add({cpu}, hotspots);
+    add({cpu}, hotspots);
+    const Exposition now = exposition();
+    const double tick = to_seconds(kTick);
+    const auto time_in = [&](std::string function, std::string dso) {
+        return now.value("perfvigil_function_cpu_seconds_total",
+                         {{"function", std::move(function)}, {"dso", std::move(dso)}});
+    };
+    EXPECT_DOUBLE_EQ(time_in("(excluded)", "(excluded)").value(), 50 * tick);
+    EXPECT_DOUBLE_EQ(time_in("\\(excluded)", "impostor").value(), 30 * tick);
+    EXPECT_DOUBLE_EQ(now.value("perfvigil_unit_cpu_seconds_total", {{"unit", "(excluded)"}}).value(), 50 * tick);
+}
+
 }  // namespace
 }  // namespace perfvigil::daemon

@@ -605,5 +605,74 @@ TEST(SliceBuilder, TheSteadyStateAllocatesNothing) {
     EXPECT_LE(with_allocations, 8U);
 }
 
+// Where it is taken out nothing behind it can tell: no frame, no Dso, no name, no number of a process.
+TEST_F(SliceBuilderTest, AnExcludedTaskLeavesOnlyTheTimeItTook) {
+    Exclusion exclusion({.units = {"vault.service"}, .comms = {"secret"}});
+    sink().builder.exclude(&exclusion);
+    const auto name = [&](std::int32_t pid, std::string_view comm) {
+        collector::CommRecord record{.sample = origin(kSideBand, seconds(1), Pid{pid})};
+        record.pid = Pid{pid};
+        record.tid = Tid{pid};
+        record.comm = comm;
+        give(test::record_bytes(layout(kSideBand), record), kSideBand, seconds(1));
+    };
+    name(5, "secret");
+    read(seconds(1), kClockOnCpu0, seconds(0));
+    sample(seconds(2));
+    name(5, "open");
+    sample(seconds(3));
+    read(seconds(6), kClockOnCpu0, seconds(5));
+    collector::Cut made;
+    made.time = MonotonicTime(seconds(6));
+    made.waits.throttled = {{.path = "/system.slice/vault.service", .throttled = seconds(1)},
+                            {.path = "/system.slice/web.service", .throttled = seconds(2)}};
+    made.last = true;
+    sink().on_cut(made);
+
+    const Slice& open = slice(0);
+    EXPECT_EQ(open.totals.at(1).samples, 2U);
+    EXPECT_EQ(cpu0(0).mode_time[index_of(Mode::kUser)], 2 * kPeriod);
+    // Its control group is not known, so neither of the two is shown.
+    ASSERT_EQ(open.actors.size(), 1U);
+    EXPECT_EQ(open.actors[0], (Actor{.comm = std::string(kExcluded), .cgroup_path = std::string(kExcluded)}));
+    ASSERT_EQ(open.entries.size(), 1U);
+    EXPECT_EQ(open.entries[0].samples, 2U);
+    ASSERT_EQ(open.stacks.size(), 1U);
+    const auto frames = open.frames_of(open.stacks[0]);
+    ASSERT_EQ(frames.size(), 1U);
+    EXPECT_EQ(open.frames[frames[0]], (Frame{.dso = {}, .offset = kFrameExcluded}));
+    EXPECT_EQ(open.stacks[0].flags, 0);
+    EXPECT_TRUE(open.dsos.empty());
+    ASSERT_EQ(open.waits.throttled.size(), 2U);
+    EXPECT_EQ(open.waits.throttled[0].path, kExcluded);
+    EXPECT_EQ(open.waits.throttled[0].throttled, seconds(1));
+    EXPECT_EQ(open.waits.throttled[1].path, "/system.slice/web.service");
+}
+
+TEST_F(SliceBuilderTest, ATaskIsExcludedFromTheRecordOnThatNamesIt) {
+    Exclusion exclusion({.comms = {"secret"}});
+    sink().builder.exclude(&exclusion);
+    const auto name = [&](Nanoseconds time, std::string_view comm) {
+        collector::CommRecord record{.sample = origin(kSideBand, time)};
+        record.pid = Pid{5};
+        record.tid = Tid{5};
+        record.comm = comm;
+        give(test::record_bytes(layout(kSideBand), record), kSideBand, time);
+    };
+    read(seconds(1), kClockOnCpu0, seconds(0));
+    name(seconds(1), "open");
+    sample(seconds(2));
+    name(seconds(3), "secret");
+    sample(seconds(4));
+    sample(seconds(5));
+    read(seconds(6), kClockOnCpu0, seconds(5));
+    cut(seconds(6), true);
+    ASSERT_EQ(slice(0).actors.size(), 2U);
+    EXPECT_EQ(slice(0).actors[0].comm, "open");
+    EXPECT_EQ(slice(0).actors[1].comm, kExcluded);
+    ASSERT_EQ(slice(0).entries.size(), 2U);
+    EXPECT_EQ(slice(0).entries[1].samples, 2U);
+}
+
 }  // namespace
 }  // namespace perfvigil::analyzer
