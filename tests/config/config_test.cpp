@@ -50,7 +50,8 @@ TEST(ShippedConfigTest, LoadsAsTheDefaultsWithEveryKey) {
     const auto text = read_file(kShipped).value();
     for (const auto& key : keys()) {
         const std::string leaf(key.name.substr(key.name.rfind('.') + 1));
-        EXPECT_THAT(text, HasSubstr(" " + leaf + ": " + key.print(Options{}) + "\n")) << key.name;
+        const std::string before = key.name == leaf ? "\n" : " ";
+        EXPECT_THAT(text, HasSubstr(before + leaf + ": " + key.print(Options{}) + "\n")) << key.name;
     }
 }
 
