@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -113,8 +114,7 @@ private:
     std::optional<CpuId> recorded_cpu(const CorePmu& pmu) {
         const auto online = kernel_.online_cpus();
         for (const CpuId cpu : pmu.cpus) {
-            const bool wanted = options_.cpus.empty() || contains(options_.cpus, cpu);
-            if (wanted && online && contains(*online, cpu)) return cpu;
+            if (options_.wants(cpu) && online && contains(*online, cpu)) return cpu;
         }
         return std::nullopt;
     }
@@ -188,48 +188,39 @@ private:
         return event;
     }
 
-    // Probes an event with ever fewer features. Success leaves plan().features at what worked.
+    // Probes an event with ever fewer features, whatever the kernel looks at first. Success leaves plan().features at
+    // what worked.
     std::expected<void, int> settle(const Build& build) {
         FeatureSet features = plan().features;
+        std::vector<Feature> dropped;
         int error = probe(build, features);
-        if (error == EACCES && features.has(Feature::kKernelSamples) && may_go_without_kernel()) {
-            const FeatureSet user_only = features.without(Feature::kKernelSamples);
-            if (const int second = probe(build, user_only); second != EACCES) {
-                features = user_only;
-                error = second;
-            }
+        while (error != 0) {
+            const auto feature = suspect(error, build, features);
+            if (!feature) return std::unexpected(error);
+            features = features.without(*feature);
+            dropped.push_back(*feature);
+            error = probe(build, features);
         }
-        if (error == EINVAL) error = drop_until_accepted(build, features);
-        if (error == EOPNOTSUPP && features.has(Feature::kExcludeGuest)) {
-            const FeatureSet with_guests = features.without(Feature::kExcludeGuest);
-            if (probe(build, with_guests) == 0) {
-                features = with_guests;
-                error = 0;
-            }
+        // Dropped on suspicion: each that was not the reason comes back.
+        for (const Feature feature : dropped) {
+            if (probe(build, features.with(feature)) == 0) features = features.with(feature);
         }
-        if (error != 0) return std::unexpected(error);
         keep(features);
         return {};
     }
 
-    // EINVAL does not say what is invalid: newest features go first, then each that was not the reason comes back.
-    int drop_until_accepted(const Build& build, FeatureSet& features) {
-        FeatureSet fewer = features;
-        std::vector<Feature> dropped;
-        int error = EINVAL;
-        for (const Feature feature : kFeaturesByAge) {
-            if (!fewer.has(feature) || build(fewer) == build(fewer.without(feature))) continue;
-            fewer = fewer.without(feature);
-            dropped.push_back(feature);
-            error = probe(build, fewer);
-            if (error != EINVAL) break;
-        }
-        if (error != 0) return error;
-        for (const Feature feature : dropped) {
-            if (probe(build, fewer.with(feature)) == 0) fewer = fewer.with(feature);
-        }
-        features = fewer;
-        return 0;
+    // What a refusal may be about; nullopt: about the event itself.
+    std::optional<Feature> suspect(int error, const Build& build, const FeatureSet& features) {
+        const auto asked = [&](Feature feature) {
+            return features.has(feature) && build(features) != build(features.without(feature));
+        };
+        if (error == EACCES && asked(Feature::kKernelSamples) && may_go_without_kernel())
+            return Feature::kKernelSamples;
+        if (error == EOPNOTSUPP && asked(Feature::kExcludeGuest)) return Feature::kExcludeGuest;
+        if (error != EINVAL) return std::nullopt;
+        // It does not say what is invalid: the newest goes first.
+        const auto* newest = std::ranges::find_if(kFeaturesByAge, asked);
+        return newest == kFeaturesByAge.end() ? std::nullopt : std::optional(*newest);
     }
 
     // kernel/events/core.c: above 1 samples of the kernel need CAP_PERFMON, those of our own tasks do not. (Where

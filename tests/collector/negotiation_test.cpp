@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
+#include <iterator>
+#include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -158,6 +162,86 @@ TEST_F(NegotiationTest, PmusThatCountGuestsToo) {
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(names(*result), (Names{"cycles", "cpu-clock"}));
     EXPECT_EQ(reasons(*result), Names{"guests_included"});
+}
+
+// A kernel refuses with what it looks at first, and each refusal hides the next: in whatever order they come, what is
+// left is recorded, and every reason is named.
+TEST_F(NegotiationTest, RefusalsThatHideEachOther) {
+    struct Check {
+        std::function<bool(const EventAttr&)> refuses;
+        int error;
+    };
+    std::vector<Check> checks = {
+        {[](const EventAttr& attr) { return (attr.read_format & kReadLost) != 0; }, EINVAL},
+        {[](const EventAttr& attr) { return attr.has(kSampleCgroup) || attr.flag(kFlagCgroup); }, EINVAL},
+        {[](const EventAttr& attr) { return is_cycles(attr) && attr.flag(kFlagExcludeGuest); }, EOPNOTSUPP},
+        {[](const EventAttr& attr) { return is_cycles(attr) && attr.precise_ip() > 1; }, EOPNOTSUPP},
+        {[](const EventAttr& attr) { return !attr.flag(kFlagExcludeKernel); }, EACCES}};
+    options.target = Processes{{Pid{10}}};
+    threads = {{Pid{10}, Tid{10}}};
+    options.events = {parse_event("cycles:ppp").value(), {"cpu-clock", kTypeSoftware, kSwCpuClock}};
+    std::vector<std::size_t> order(checks.size());
+    std::iota(order.begin(), order.end(), 0);
+    do {
+        int probes = 0;
+        kernel.on_open = [&](const EventAttr& attr, CpuId, Tid) {
+            ++probes;
+            for (const std::size_t i : order) {
+                if (checks[i].refuses(attr)) return checks[i].error;
+            }
+            return 0;
+        };
+        const auto result = negotiate_now();
+        const auto said = testing::PrintToString(order);
+        ASSERT_TRUE(result) << said << ": " << result.error().message;
+        EXPECT_EQ(names(*result), (Names{"cycles:ppp", "cpu-clock"})) << said;
+        EXPECT_EQ(result->plan.events[0].precise, 1) << said;
+        auto found = reasons(*result);
+        std::ranges::sort(found);
+        EXPECT_EQ(found, (Names{"guests_included", "no_cgroups", "no_kernel_samples", "no_lost_counts", "not_precise"}))
+            << said;
+        EXPECT_LE(probes, 40) << said;
+    } while (std::ranges::next_permutation(order).found);
+}
+
+// The reason that is left when every way was tried is the event's own.
+TEST_F(NegotiationTest, WhatIsBehindTheOtherRefusalsIsSaid) {
+    kernel.on_open = [](const EventAttr& attr, CpuId, Tid) {
+        if ((attr.read_format & kReadLost) != 0) return EINVAL;
+        if (!is_cycles(attr)) return 0;
+        return attr.flag(kFlagExcludeGuest) ? EOPNOTSUPP : ENOENT;
+    };
+    const auto result = negotiate_now();
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(names(*result), Names{"cpu-clock"});
+    EXPECT_EQ(reasons(*result), (Names{"no_pmu", "no_lost_counts"})) << "guests are no matter of the clock";
+    EXPECT_TRUE(result->degraded[0].detail.contains("No such file or directory")) << result->degraded[0].detail;
+
+    kernel.on_open = [](const EventAttr& attr, CpuId, Tid) {
+        return (attr.read_format & kReadLost) != 0 ? EINVAL : EACCES;
+    };
+    const auto forbidden = negotiate_now();
+    ASSERT_FALSE(forbidden);
+    EXPECT_EQ(forbidden.error().code, ErrorCode::kPermission) << forbidden.error().message;
+}
+
+// Whatever a kernel answers, it is not asked for ever.
+TEST_F(NegotiationTest, AnEndToAsking) {
+    constexpr int kAnswers[] = {0, EINVAL, EOPNOTSUPP, EACCES, EMFILE, ENOENT};
+    options.events = {parse_event("cycles:P").value(), {"cpu-clock", kTypeSoftware, kSwCpuClock}};
+    options.target = Processes{{Pid{10}}};
+    threads = {{Pid{10}, Tid{10}}};
+    std::mt19937 random(5);
+    for (int round = 0; round < 2000; ++round) {
+        int probes = 0;
+        kernel.on_open = [&](const EventAttr&, CpuId, Tid) {
+            ++probes;
+            return kAnswers[random() % std::size(kAnswers)];
+        };
+        const auto result = negotiate_now();
+        ASSERT_LE(probes, 200);
+        EXPECT_TRUE(result || !result.error().message.empty());
+    }
 }
 
 TEST_F(NegotiationTest, PrecisionComesDownToWhatThePmuHas) {
