@@ -33,6 +33,15 @@ std::optional<Counter> CpuRings::read(std::size_t i) {
     return ring(instances_[i].kind).read(places_[i].event, places_[i].thread);
 }
 
+void CpuRings::note_sample(EventId id) {
+    for (std::size_t i = 0; i < instances_.size(); ++i) {
+        if (instances_[i].id != id || sampled_[i]) continue;
+        sampled_[i] = true;
+        --awaited_;
+        return;
+    }
+}
+
 EventSet::EventSet(EventKernel& kernel, EventTable& table, RecordingOptions options, RecordingPlan plan,
                    std::vector<EventIndex> indices, std::uint32_t generation)
     : kernel_(kernel),
@@ -137,6 +146,8 @@ void EventSet::register_instances(CpuRings& rings, RingKind kind, const std::vec
             rings.instances_.push_back(instance);
             rings.places_.push_back({i, thread});
             rings.last_.push_back(*counter);
+            rings.sampled_.push_back(!whole_cpu || kind == RingKind::kSideBand);
+            if (!rings.sampled_.back()) ++rings.awaited_;
         }
     }
 }
@@ -146,6 +157,7 @@ void EventSet::close_cpu(CpuId cpu) {
     if (found == cpus_.end()) return;
     for (const OpenInstance& instance : (*found)->instances()) table_.remove_instance(instance.id);
     cpus_.erase(found);
+    std::erase_if(missing_, [cpu](const MissingEvent& missing) { return missing.cpu == cpu; });
 }
 
 int EventSet::enable(CpuRings& rings, RingKind kind) {

@@ -66,9 +66,10 @@ public:
         std::uint64_t lost = 0;
     };
     [[nodiscard]] Traffic& traffic(RingKind kind) { return traffic_[static_cast<std::size_t>(kind)]; }
-    // Whether anything ever came out of the sample ring, for the caller to note.
-    [[nodiscard]] bool has_sampled() const { return has_sampled_; }
-    void note_samples() { has_sampled_ = true; }
+    // Whether instances()[i] ever wrote a sample. Its first one is for the caller to note, until none is awaited.
+    [[nodiscard]] bool has_sampled(std::size_t i) const { return sampled_[i]; }
+    [[nodiscard]] bool awaits_samples() const { return awaited_ > 0; }
+    void note_sample(EventId id);
 
 private:
     friend class EventSet;
@@ -83,7 +84,8 @@ private:
     std::vector<Place> places_;
     std::vector<Counter> last_;
     std::array<Traffic, 2> traffic_{};
-    bool has_sampled_ = false;
+    std::vector<bool> sampled_;
+    std::size_t awaited_ = 0;  // instances of a whole CPU that have not sampled yet; a task may never run there
 };
 
 class EventSet {

@@ -100,23 +100,36 @@ void note_degraded(std::vector<Degraded>& list, Degraded entry) {
         *known = std::move(entry);
 }
 
+void set_degraded(std::vector<Degraded>& list, std::string_view reason, std::optional<Degraded> now) {
+    if (now) return note_degraded(list, *std::move(now));
+    std::erase_if(list, [&](const Degraded& entry) { return entry.reason == reason; });
+}
+
 Result<std::unique_ptr<EventSet>> open_event_set(OpenRequest request, std::vector<Degraded>& degraded) {
     return Opening(request, degraded).run();
 }
 
-std::vector<Degraded> missing_events(const EventSet& set) {
+std::optional<Degraded> missing_events(const EventSet& set) {
     std::map<std::string, std::vector<std::uint32_t>> cpus_of;
     for (const MissingEvent& missing : set.missing()) cpus_of[missing.event].push_back(missing.cpu.value);
-    std::vector<Degraded> result;
-    result.reserve(cpus_of.size());
+    std::string detail;
     for (const auto& [event, cpus] : cpus_of) {
-        result.push_back(
-            {"event_missing",
-             fmt::format("{} could not be opened on {} of {} CPUs ({}); what needs it says nothing of them", event,
-                         cpus.size(), set.cpus().size(), fmt::join(cpus, ",")),
-             "Another program may hold the counter, or these CPUs do not have it."});
+        detail += fmt::format("{}{} could not be opened on {} of {} CPUs ({})", detail.empty() ? "" : "; ", event,
+                              cpus.size(), set.cpus().size(), fmt::join(cpus, ","));
     }
-    return result;
+    if (detail.empty()) return std::nullopt;
+    return Degraded{"event_missing", detail + "; what needs it says nothing of them",
+                    "Another program may hold the counter, or these CPUs do not have it."};
+}
+
+std::optional<Degraded> offline_cpus(const std::vector<CpuId>& wanted, const std::vector<CpuId>& online) {
+    std::vector<std::uint32_t> offline;
+    for (const CpuId cpu : wanted) {
+        if (std::ranges::find(online, cpu) == online.end()) offline.push_back(cpu.value);
+    }
+    if (offline.empty()) return std::nullopt;
+    return Degraded{"cpu_offline", fmt::format("cpu {} is not online and not recorded", fmt::join(offline, ",")),
+                    "It is recorded as soon as it comes online."};
 }
 
 }  // namespace perfvigil::collector

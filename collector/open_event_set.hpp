@@ -4,6 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -14,6 +16,8 @@ namespace perfvigil::collector {
 
 // Adds `entry`, or replaces the one with its reason: a condition is listed once, as it is now.
 void note_degraded(std::vector<Degraded>& list, Degraded entry);
+// The same for what is looked at again and again: nullopt takes the reason away.
+void set_degraded(std::vector<Degraded>& list, std::string_view reason, std::optional<Degraded> now);
 
 enum class RingFallback : std::uint8_t {
     kSmaller,  // rings are halved until the kernel grants them
@@ -34,7 +38,11 @@ struct OpenRequest {
 // Every CPU of the request that is online, disabled. On failure nothing stays open.
 [[nodiscard]] Result<std::unique_ptr<EventSet>> open_event_set(OpenRequest request, std::vector<Degraded>& degraded);
 
-// What the set's missing events mean for the recording.
-[[nodiscard]] std::vector<Degraded> missing_events(const EventSet& set);
+// What is missing of the recording as it stands: events on CPUs that are recorded …
+inline constexpr std::string_view kEventMissing = "event_missing";
+[[nodiscard]] std::optional<Degraded> missing_events(const EventSet& set);
+// … and CPUs that were asked for.
+inline constexpr std::string_view kCpuOffline = "cpu_offline";
+[[nodiscard]] std::optional<Degraded> offline_cpus(const std::vector<CpuId>& wanted, const std::vector<CpuId>& online);
 
 }  // namespace perfvigil::collector

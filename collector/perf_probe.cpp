@@ -87,11 +87,13 @@ std::vector<EventProbe> probe_events(EventKernel& kernel, const RecordingOptions
     Tuning tuning = options.tuning;
     tuning.frequency = kTrialHertz;
     const Pinned pinned;
-    for (const EventSpec& event : options.events) {
+    for (EventSpec event : options.events) {
         EventProbe& probe = probes.emplace_back();
         probe.event = event.name;
+        event.precise = 0;
         probe.cpus = *online;
-        // What every kernel since 4.1 understands: the trial is of the event, not of the features.
+        // What every kernel since 4.1 understands: the trial is of the event, not of the features, nor of its
+        // precision.
         FeatureSet features;
         features = features.with(Feature::kKernelSamples).with(Feature::kExcludeGuest);
         const auto attr_with = [&](const FeatureSet& set) {

@@ -16,7 +16,9 @@ constexpr Nanoseconds kSwitchLead = seconds(1);       // how long before its cut
 constexpr std::uint64_t kMaxSideBandRing = 8U << 20;  // per CPU, for growth by ourselves
 constexpr Nanoseconds kWatchInterval = seconds(1);
 constexpr std::size_t kFewUnreadable = 20;  // one process in this many is no matter of rights
-constexpr int kResyncShare = 10;            // reading /proc again takes at most one part in this many of the time
+constexpr std::string_view kCpuNotRecorded = "cpu_not_recorded";
+constexpr std::string_view kRetuneFailed = "retune_failed";
+constexpr int kResyncShare = 10;  // reading /proc again takes at most one part in this many of the time
 
 }  // namespace
 
@@ -36,7 +38,7 @@ void RecordingLoop::open_next_generation(const Tuning& wanted) {
     std::vector<Degraded> limits;
     plan.tuning = limit_tuning(parts_.kernel, parts_.options, wanted, cpus, limits);
     for (Degraded& limit : limits) note(std::move(limit));
-    if (plan.tuning == current_->plan().tuning) return;
+    if (plan.tuning == current_->plan().tuning) return note(kRetuneFailed, std::nullopt);
 
     const bool grows = plan.tuning.side_band_ring_bytes > current_->plan().tuning.side_band_ring_bytes;
     const auto refuse = [&](const std::string& why, std::string remedy) {
@@ -63,6 +65,7 @@ void RecordingLoop::open_next_generation(const Tuning& wanted) {
     }
     next_ = std::move(*opened);
     ++next_generation_;
+    note(kRetuneFailed, std::nullopt);
 }
 
 // --- lost side-band records
@@ -145,12 +148,18 @@ void RecordingLoop::watch_cpus() {
     for (auto& rings : current_->cpus()) {
         if (!is_online(rings->cpu())) cpu_gone(*rings);
     }
+    note(kCpuOffline, offline_cpus(parts_.options.cpus, *online));
     // A generation that is about to begin was opened for the CPUs of its time.
     if (next_) return;
-    const std::vector<CpuId>& wanted = parts_.options.cpus.empty() ? *online : parts_.options.cpus;
-    for (const CpuId cpu : wanted) {
-        if (is_online(cpu) && !current_->has(cpu)) cpu_back(cpu);
+    std::string refused;
+    for (const CpuId cpu : *online) {
+        if (!parts_.options.wants(cpu) || current_->has(cpu)) continue;
+        if (const auto why = open_cpu(cpu))
+            refused += fmt::format("{}cpu {}: {}", refused.empty() ? "" : "; ", cpu.value, *why);
     }
+    if (refused.empty()) return note(kCpuNotRecorded, std::nullopt);
+    note({"cpu_not_recorded", fmt::format("CPUs came online and are not recorded: {}", refused),
+          "It is tried again every second."});
 }
 
 void RecordingLoop::cpu_gone(CpuRings& rings) {
@@ -176,32 +185,31 @@ void RecordingLoop::close_gone_cpus() {
     update_cpus();
 }
 
-void RecordingLoop::cpu_back(CpuId cpu) {
-    const auto say = [&](const std::string& why) {
-        note({"cpu_not_recorded", fmt::format("cpu {} came online and is not recorded: {}", cpu.value, why), ""});
-    };
+std::optional<std::string> RecordingLoop::open_cpu(CpuId cpu) {
     const std::size_t page = parts_.kernel.page_size();
     if (ring_bytes(current_->plan().tuning, current_->cpus().size() + 1, page) > parts_.options.rings_total_bytes) {
-        return say("rings.total is used up");
+        return "rings.total is used up: raise it";
     }
     if (const auto opened = current_->open_cpu(cpu); !opened) {
-        return say(open_error(parts_.kernel, parts_.options, opened.error().what, opened.error().failure).message);
+        return open_error(parts_.kernel, parts_.options, opened.error().what, opened.error().failure).message;
     }
     parts_.kernel.seal_descriptors();
     if (const int error = current_->enable_cpu(cpu); error != 0) {
         current_->close_cpu(cpu);
-        return say(errno_error(error, "enabling its events").message);
+        return errno_error(error, "enabling its events").message;
     }
     ++parts_.counters.cpus_back;
     for (auto& rings : current_->cpus()) {
         if (rings->cpu() == cpu) push_reads(*rings, current_->generation());
     }
     update_cpus();
+    return std::nullopt;
 }
 
 void RecordingLoop::update_cpus() {
     cpus_.clear();
     for (const auto& rings : current_->cpus()) cpus_.push_back(rings->cpu());
+    note(kEventMissing, missing_events(*current_));
 }
 
 }  // namespace perfvigil::collector

@@ -51,8 +51,9 @@ Result<void> RecordingLoop::start() {
         drain();
         if (parts_.clock.monotonic() - enabled_at < kStartLimit) continue;
         feed_.stamp_now();
-        note({"slow_proc", "reading /proc at the start took over 10 s; processes not read by then get their names late",
-              ""});
+        note(Degraded{"slow_proc",
+                      "reading /proc at the start took over 10 s; processes not read by then get their names late",
+                      ""});
         break;
     }
     note_unreadable();
@@ -139,15 +140,7 @@ bool RecordingLoop::drain_ring(CpuRings& rings, RingKind kind, std::uint32_t gen
     std::uint64_t records = 0;
     bool complete = true;
     for (Bytes record = ring.next(); !record.empty(); record = ring.next()) {
-        if (const auto header = peek_header(record); header && header->type == kRecordLost) {
-            ByteReader in(
-                record.subspan(std::min<std::size_t>(record.size(), kRecordHeaderSize + sizeof(std::uint64_t))));
-            const std::uint64_t lost = in.u64();
-            if (kind == RingKind::kSideBand)
-                side_band_lost(lost);
-            else
-                parts_.counters.lost_sample_records += lost;
-        }
+        if (const auto header = peek_header(record)) look_at(rings, kind, *header, record);
         delivery_.push(record, kind, generation);
         bytes += record.size();
         if (++records % kRecordsPerRelease == 0) ring.release();
@@ -158,9 +151,24 @@ bool RecordingLoop::drain_ring(CpuRings& rings, RingKind kind, std::uint32_t gen
     }
     ring.release();
     rings.traffic(kind).drained += records;
-    if (kind == RingKind::kSamples && records > 0) rings.note_samples();
     fill_ = std::max(fill_, static_cast<double>(bytes) / static_cast<double>(capacity));
     return complete;
+}
+
+// What is of interest before its turn has come.
+void RecordingLoop::look_at(CpuRings& rings, RingKind kind, const RecordHeader& header, Bytes record) {
+    // A LOST record has {id, lost}, a sample begins with its event's id.
+    ByteReader in(record.subspan(std::min(record.size(), kRecordHeaderSize)));
+    if (header.type == kRecordSample && kind == RingKind::kSamples && rings.awaits_samples()) {
+        rings.note_sample(EventId{in.u64()});
+    } else if (header.type == kRecordLost) {
+        (void)in.u64();
+        const std::uint64_t lost = in.u64();
+        if (kind == RingKind::kSideBand)
+            side_band_lost(lost);
+        else
+            parts_.counters.lost_sample_records += lost;
+    }
 }
 
 // --- cuts
@@ -211,11 +219,7 @@ void RecordingLoop::read_counters(EventSet& set, PendingCut& cut) {
 }
 
 // What is said of silent events is as of the last cut: a counter may come and go.
-void RecordingLoop::prove_delivery() {
-    auto silent = silent_events(*current_, parts_.table);
-    if (silent) return note(std::move(*silent));
-    std::erase_if(parts_.degraded, [](const Degraded& entry) { return entry.reason == "event_silent"; });
-}
+void RecordingLoop::prove_delivery() { note(kEventSilent, silent_events(*current_, parts_.table)); }
 
 void RecordingLoop::complete_cut(const PendingCut& done, RecordSink& sink) {
     const MonotonicTime time = done.cut.time;

@@ -62,6 +62,7 @@ private:
     // recording_loop.cpp
     void drain();
     bool drain_ring(CpuRings& rings, RingKind kind, std::uint32_t generation, std::uint64_t capacity);
+    void look_at(CpuRings& rings, RingKind kind, const RecordHeader& header, Bytes record);
     [[nodiscard]] PendingCut begin_cut(const SliceClock::Due& due);
     void read_counters(EventSet& set, PendingCut& cut);
     void complete_cut(const PendingCut& done, RecordSink& sink);
@@ -82,13 +83,16 @@ private:
     void watch(MonotonicTime now);
     void watch_cpus();
     void cpu_gone(CpuRings& rings);
-    void cpu_back(CpuId cpu);
+    [[nodiscard]] std::optional<std::string> open_cpu(CpuId cpu);  // why it cannot be recorded
     void close_gone_cpus();
     void update_cpus();
     [[nodiscard]] RecordOrigin side_band_origin(MonotonicTime time) const;
     [[nodiscard]] std::vector<Pid> target_pids() const;
     [[nodiscard]] bool whole_cpus() const { return std::holds_alternative<AllCpus>(parts_.options.target); }
     void note(Degraded entry) { note_degraded(parts_.degraded, std::move(entry)); }
+    void note(std::string_view reason, std::optional<Degraded> now) {
+        set_degraded(parts_.degraded, reason, std::move(now));
+    }
 
     Parts parts_;
     RecordDelivery delivery_;

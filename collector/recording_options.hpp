@@ -3,6 +3,7 @@
 // it, attr_builder turns it into perf_event_attr.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/time.hpp"
+#include "collector/degraded.hpp"
 #include "collector/event_attr.hpp"
 
 namespace perfvigil::collector {
@@ -63,7 +65,8 @@ struct RecordingOptions {
     std::vector<EventSpec> events = {{"cycles", kTypeHardware, kHwCpuCycles},
                                      {"cpu-clock", kTypeSoftware, kSwCpuClock}};
     RecordingTarget target = AllCpus{};
-    std::vector<CpuId> cpus;  // empty: every online CPU
+    std::vector<CpuId> cpus;      // empty: every online CPU …
+    std::vector<CpuId> left_out;  // … but these
     Tuning tuning;
     std::uint64_t rings_total_bytes = 128U << 20;  // cap over all rings of the session
     Nanoseconds slice = std::chrono::seconds(5);   // slices are cut at multiples of this in wall time
@@ -72,6 +75,13 @@ struct RecordingOptions {
     std::uint32_t stack_dump_bytes = 8192;   // with kStackDumps; see check_stack_dump()
     bool inherit = true;                     // for Processes and Threads: children too
     bool start_disabled_until_exec = false;  // for a child that will exec (`record -- command`)
+    std::vector<Degraded> degraded;          // what whoever asks goes without already, to be said with the rest
+
+    // Once it is online.
+    [[nodiscard]] bool wants(CpuId cpu) const {
+        const auto in = [cpu](const std::vector<CpuId>& list) { return std::ranges::find(list, cpu) != list.end(); };
+        return cpus.empty() ? !in(left_out) : in(cpus);
+    }
 };
 
 }  // namespace perfvigil::collector

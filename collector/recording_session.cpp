@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "collector/recording_loop.hpp"
 
 namespace perfvigil::collector {
@@ -21,25 +19,16 @@ Result<void> check(const RecordingOptions& options) {
     return {};
 }
 
-// Every CPU that is asked for and online; the others are noted and recorded once they come.
+// Every CPU that is asked for and online; the others are recorded once they come.
 Result<std::vector<CpuId>> choose_cpus(EventKernel& kernel, const RecordingOptions& options,
                                        std::vector<Degraded>& degraded) {
-    auto online = kernel.online_cpus();
-    if (!online || options.cpus.empty()) return online;
-    std::vector<CpuId> chosen;
-    for (const CpuId cpu : options.cpus) {
-        if (std::ranges::find(*online, cpu) != online->end()) {
-            chosen.push_back(cpu);
-        } else {
-            note_degraded(degraded, {"cpu_offline", fmt::format("cpu {} is not online and not recorded yet", cpu.value),
-                                     "It is recorded as soon as it comes online."});
-        }
-    }
-    std::ranges::sort(chosen);
-    const auto doubles = std::ranges::unique(chosen);
-    chosen.erase(doubles.begin(), doubles.end());
-    if (chosen.empty()) return fail(ErrorCode::kUnsupported, "none of the CPUs to record is online");
-    return chosen;
+    auto cpus = kernel.online_cpus();
+    if (!cpus) return cpus;
+    set_degraded(degraded, kCpuOffline, offline_cpus(options.cpus, *cpus));
+    std::erase_if(*cpus, [&](CpuId cpu) { return !options.wants(cpu); });
+    std::ranges::sort(*cpus);
+    if (cpus->empty()) return fail(ErrorCode::kUnsupported, "none of the CPUs to record is online");
+    return cpus;
 }
 
 }  // namespace
@@ -67,6 +56,7 @@ Result<std::unique_ptr<RecordingSession>> RecordingSession::open(RecordingOption
     auto state = std::make_unique<State>();
     state->kernel = &kernel;
     state->clock = &clock;
+    state->degraded = options.degraded;
     auto cpus = choose_cpus(kernel, options, state->degraded);
     if (!cpus) return fail(std::move(cpus.error()));
     auto threads = list_threads(kernel.proc_root(), options.target);
@@ -82,7 +72,6 @@ Result<std::unique_ptr<RecordingSession>> RecordingSession::open(RecordingOption
         {kernel, state->table, options, std::move(negotiated->plan), indices, *cpus, 0, RingFallback::kSmaller},
         state->degraded);
     if (!set) return fail(std::move(set.error()));
-    for (Degraded& entry : missing_events(**set)) note_degraded(state->degraded, std::move(entry));
 
     state->host = kernel.host_facts(clock);
     state->host.scope =

@@ -11,9 +11,14 @@
 namespace perfvigil::collector {
 namespace {
 
+// A frequency-mode event begins with a period of 1 and samples at once; an idle CPU has run as many cycles long before
+// its time to show is over.
+constexpr std::uint64_t kCountsThatSample = 1'000'000;
+
 struct Silence {
     std::vector<std::uint32_t> counts_nothing;  // CPUs
     std::vector<std::uint32_t> never_scheduled;
+    std::vector<std::uint32_t> samples_nothing;
     std::size_t open = 0;  // on so many CPUs
 };
 
@@ -26,11 +31,14 @@ void look_at(CpuRings& rings, const EventTable& table, std::map<std::string, Sil
         Silence& silence = events[event.name];
         ++silence.open;
         if (counter.enabled < static_cast<std::uint64_t>(kProofTime.count())) continue;
+        const bool sampled = rings.has_sampled(i) || counter.lost > 0;
         if (counter.running == 0) {
             silence.never_scheduled.push_back(instance.cpu.value);
         } else if (counter.value == 0) {
-            if (event.attr.is_clock() && rings.has_sampled()) continue;
+            if (event.attr.is_clock() && sampled) continue;
             silence.counts_nothing.push_back(instance.cpu.value);
+        } else if (!event.attr.is_clock() && !sampled && counter.value >= kCountsThatSample) {
+            silence.samples_nothing.push_back(instance.cpu.value);
         }
     }
 }
@@ -50,6 +58,7 @@ std::optional<Degraded> silent_events(const EventSet& set, const EventTable& tab
         };
         say(silence.counts_nothing, "is enabled and counts nothing");
         say(silence.never_scheduled, "was never given a counter");
+        say(silence.samples_nothing, "counts and gives no samples");
     }
     if (detail.empty()) return std::nullopt;
     return Degraded{"event_silent", detail + "; what needs it says nothing of them",

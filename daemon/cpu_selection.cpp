@@ -2,10 +2,14 @@
 #include "daemon/cpu_selection.hpp"
 
 #include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "collector/host_facts.hpp"
+#include "config/values.hpp"
 
 namespace perfvigil::daemon {
 namespace {
@@ -31,12 +35,21 @@ Result<HostCpus> read_host_cpus() {
                     .nohz_full = optional_list("/sys/devices/system/cpu/nohz_full")};
 }
 
-std::vector<collector::EventSpec> events_that_keep_ticks_off(std::vector<collector::EventSpec> events,
-                                                             const HostCpus& host) {
+std::optional<collector::Degraded> keep_ticks_off(std::vector<collector::EventSpec>& events, const HostCpus& host) {
     const auto by_timer = [](const collector::EventSpec& event) { return event.type == collector::kTypeSoftware; };
-    if (host.nohz_full.empty() || std::ranges::none_of(events, by_timer)) return events;
+    if (host.nohz_full.empty() || std::ranges::none_of(events, by_timer)) return std::nullopt;
+    std::string taken;
+    for (const auto& event : events) {
+        if (!by_timer(event)) taken += (taken.empty() ? "" : ", ") + event.name;
+    }
+    if (taken.empty()) return std::nullopt;
     std::erase_if(events, [&](const auto& event) { return !by_timer(event); });
-    return events;
+    return collector::Degraded{
+        "nohz_full",
+        fmt::format("CPUs {} are tickless (nohz_full): {} sampled by frequency would turn the tick of all CPUs on "
+                    "again, and is left out",
+                    config::CpusFormat{}.print({config::CpuSelection::Kind::kList, host.nohz_full}), taken),
+        "Nothing needs to be done; perfvigil record -e cycles records it all the same, for as long as it runs."};
 }
 
 Result<std::vector<CpuId>> select_cpus(const config::CpuSelection& selection, const HostCpus& host) {
@@ -54,6 +67,14 @@ Result<std::vector<CpuId>> select_cpus(const config::CpuSelection& selection, co
     }
     std::ranges::sort(chosen);
     return chosen;
+}
+
+void follow_cpus(const config::CpuSelection& selection, const HostCpus& host, collector::RecordingOptions& recording) {
+    using Kind = config::CpuSelection::Kind;
+    if (selection.kind == Kind::kList) recording.cpus = selection.list;
+    if (selection.kind != Kind::kExceptIsolated) return;
+    recording.left_out = host.isolated;
+    recording.left_out.insert(recording.left_out.end(), host.nohz_full.begin(), host.nohz_full.end());
 }
 
 }  // namespace perfvigil::daemon

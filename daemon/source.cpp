@@ -22,12 +22,10 @@ std::string own_command_line() {
 Result<RunSource> open_kernel(const config::Options& options, const Clock& clock) {
     const auto cpus = read_host_cpus();
     if (!cpus) return fail(cpus.error());
-    auto selected = select_cpus(options.cpus, *cpus);
-    if (!selected) return fail(std::move(selected.error()));
+    if (const auto some = select_cpus(options.cpus, *cpus); !some) return fail(some.error());
     auto recording = options.recording;
-    recording.events = events_that_keep_ticks_off(std::move(recording.events), *cpus);
-    // An empty list lets the session follow CPUs that come and go.
-    if (selected->size() != cpus->online.size()) recording.cpus = std::move(*selected);
+    follow_cpus(options.cpus, *cpus, recording);
+    if (auto without = keep_ticks_off(recording.events, *cpus)) recording.degraded.push_back(*std::move(without));
     auto session = collector::RecordingSession::open(std::move(recording), clock);
     if (!session) return fail(std::move(session.error()));
     RunSource source;

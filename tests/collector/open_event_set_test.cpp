@@ -85,9 +85,29 @@ TEST_F(OpenEventSetTest, AnEventThatSomeCpusLack) {
     ASSERT_TRUE(set) << set.error().message;
     EXPECT_EQ(table.instances().size(), 5U);
     const auto said = missing_events(**set);
-    ASSERT_EQ(said.size(), 1U);
-    EXPECT_EQ(said[0].reason, "event_missing");
-    EXPECT_TRUE(said[0].detail.starts_with("cycles could not be opened on 1 of 2 CPUs (1)")) << said[0].detail;
+    ASSERT_TRUE(said);
+    EXPECT_EQ(said->reason, "event_missing");
+    EXPECT_TRUE(said->detail.starts_with("cycles could not be opened on 1 of 2 CPUs (1)")) << said->detail;
+    (*set)->close_cpu(CpuId{1});
+    EXPECT_FALSE(missing_events(**set)) << "with the CPU goes what it lacked";
+}
+
+TEST_F(OpenEventSetTest, EachMissingEventIsNamed) {
+    options.events.push_back({"instructions", kTypeHardware, 1});
+    plan.events = options.events;
+    indices = add_events(table, plan, options);
+    kernel.on_open = [](const EventAttr& attr, CpuId cpu, Tid) {
+        if (attr.type != kTypeHardware) return 0;
+        return cpu == CpuId{1} || attr.config == 1 ? EBUSY : 0;
+    };
+    const auto set = open();
+    ASSERT_TRUE(set) << set.error().message;
+    const auto said = missing_events(**set);
+    ASSERT_TRUE(said);
+    EXPECT_TRUE(
+        said->detail.starts_with("cycles could not be opened on 1 of 2 CPUs (1); "
+                                 "instructions could not be opened on 2 of 2 CPUs (0,1); what"))
+        << said->detail;
 }
 
 TEST_F(OpenEventSetTest, ACpuThatGoesOfflineMeanwhileIsLeftOut) {
@@ -173,8 +193,8 @@ TEST_F(OpenEventSetTest, AnyErrnoAnywhere) {
             degraded.clear();
             const auto set = open();
             if (set) {
-                EXPECT_TRUE(!degraded.empty() || !missing_events(**set).empty() || count <= at ||
-                            (*set)->cpus().size() < 2 || error == ESRCH)
+                EXPECT_TRUE(!degraded.empty() || missing_events(**set) || count <= at || (*set)->cpus().size() < 2 ||
+                            error == ESRCH)
                     << error << " at " << at;
             } else {
                 EXPECT_FALSE(set.error().message.empty());
@@ -193,6 +213,12 @@ TEST(NoteDegraded, ListsAConditionOnce) {
     note_degraded(list, {"a", "now", ""});
     ASSERT_EQ(list.size(), 2U);
     EXPECT_EQ(list[0].detail, "now");
+    set_degraded(list, "a", Degraded{"a", "later", ""});
+    EXPECT_EQ(list[0].detail, "later");
+    set_degraded(list, "a", std::nullopt);
+    set_degraded(list, "c", std::nullopt);
+    ASSERT_EQ(list.size(), 1U);
+    EXPECT_EQ(list[0].reason, "b");
 }
 
 }  // namespace

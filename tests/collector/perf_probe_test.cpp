@@ -71,6 +71,17 @@ TEST_F(Probe, AnEventThatCannotLeaveOutGuestsIsTriedWithThem) {
     }
 }
 
+TEST_F(Probe, PrecisionIsNotWhatIsTried) {
+    kernel.on_open = [](const EventAttr& attr, CpuId, Tid) { return attr.precise_ip() > 0 ? EOPNOTSUPP : 0; };
+    RecordingOptions options;
+    options.events = {parse_event("cycles:P").value()};
+    const auto probes = probe_events(kernel, options, clock, [&](Nanoseconds length) { clock.advance(length); });
+    ASSERT_THAT(probes, SizeIs(1));
+    EXPECT_EQ(probes[0].event, "cycles:P");
+    EXPECT_THAT(probes[0].refusals, IsEmpty());
+    EXPECT_TRUE(probes[0].trial);
+}
+
 TEST_F(Probe, TheThreadMayRunWhereItCouldBefore) {
     cpu_set_t before;
     cpu_set_t after;

@@ -306,6 +306,10 @@ TEST_F(RecordingSessionTest, ARefusedChangeLeavesEverythingAsItWas) {
     session->retune(tuning);
     run_until(3200ms);
     EXPECT_TRUE(why("retune_failed").contains("enabling")) << why("retune_failed");
+    kernel.enable_error = 0;
+    session->retune(tuning);
+    run_until(3900ms);
+    EXPECT_TRUE(why("retune_failed").empty()) << "it is possible again";
     EXPECT_EQ(heard.cuts.size(), 3U);
     EXPECT_EQ(session->counters().duplicate_samples, 0U);
 }
@@ -367,6 +371,7 @@ TEST_F(RecordingSessionTest, CpusComeAndGo) {
     run_until(1500ms);
     EXPECT_EQ(session->cpus(), std::vector<CpuId>{CpuId{0}});
     EXPECT_EQ(session->counters().cpus_gone, 1U);
+    EXPECT_TRUE(session->degraded().empty()) << "a CPU that is not there is not missed";
     EXPECT_EQ(kernel.open_rings(), 2U);
     const Words words = heard.take();
     EXPECT_TRUE(has(words, "S@500")) << "what it still had is delivered";
@@ -381,6 +386,32 @@ TEST_F(RecordingSessionTest, CpusComeAndGo) {
     run_until(2700ms);
     EXPECT_TRUE(has(heard.words, "S@2450"));
     EXPECT_EQ(heard.without_event, 0);
+    EXPECT_TRUE(session->degraded().empty());
+}
+
+// What is missing is said as of now, not of the start.
+TEST_F(RecordingSessionTest, AnEventThatACpuLacksAfterItsReturnIsNamedAsLongAsItDoes) {
+    options.events = {{"cycles", kTypeHardware, kHwCpuCycles}, {"cpu-clock", kTypeSoftware, kSwCpuClock}};
+    kernel.online = {CpuId{0}, CpuId{1}};
+    open_and_start();
+    EXPECT_TRUE(why("event_missing").empty());
+    kernel.online = {CpuId{0}};
+    run_until(1500ms);
+    kernel.on_open = [](const EventAttr& attr, CpuId cpu, Tid) {
+        return attr.type == kTypeHardware && cpu == CpuId{1} ? EBUSY : 0;
+    };
+    kernel.online = {CpuId{0}, CpuId{1}};
+    run_until(2500ms);
+    EXPECT_EQ(session->cpus().size(), 2U);
+    EXPECT_TRUE(why("event_missing").contains("cycles could not be opened on 1 of 2 CPUs (1)")) << why("event_missing");
+    kernel.online = {CpuId{0}};
+    run_until(4s);
+    EXPECT_TRUE(why("event_missing").empty()) << why("event_missing");
+    kernel.on_open = {};
+    kernel.online = {CpuId{0}, CpuId{1}};
+    run_until(5500ms);
+    EXPECT_EQ(session->cpus().size(), 2U);
+    EXPECT_TRUE(why("event_missing").empty()) << why("event_missing");
 }
 
 TEST_F(RecordingSessionTest, ACpuThatWasAwayBetweenTwoLooksIsOpenedAnew) {
@@ -404,6 +435,23 @@ TEST_F(RecordingSessionTest, ACpuListWaitsForItsCpus) {
     kernel.online = {CpuId{0}, CpuId{1}, CpuId{5}};
     run_until(1500ms);
     EXPECT_EQ(session->cpus(), (std::vector<CpuId>{CpuId{0}, CpuId{5}})) << "1 was not asked for";
+    EXPECT_TRUE(why("cpu_offline").empty()) << why("cpu_offline");
+    kernel.online = {CpuId{0}, CpuId{1}};
+    run_until(3500ms);
+    EXPECT_TRUE(why("cpu_offline").contains("cpu 5")) << "asked for and gone again";
+}
+
+TEST_F(RecordingSessionTest, CpusThatAreLeftOutStayOut) {
+    options.left_out = {CpuId{1}};
+    options.degraded = {{"nohz_full", "said before", ""}};
+    kernel.online = {CpuId{0}, CpuId{1}};
+    open_and_start();
+    EXPECT_EQ(session->cpus(), std::vector<CpuId>{CpuId{0}});
+    kernel.online = {CpuId{0}, CpuId{1}, CpuId{2}};
+    run_until(1500ms);
+    EXPECT_EQ(session->cpus(), (std::vector<CpuId>{CpuId{0}, CpuId{2}}));
+    ASSERT_EQ(session->degraded().size(), 1U) << "none is missed";
+    EXPECT_EQ(why("nohz_full"), "said before");
 }
 
 TEST_F(RecordingSessionTest, ACpuThatCannotBeOpenedIsNamed) {
@@ -414,6 +462,10 @@ TEST_F(RecordingSessionTest, ACpuThatCannotBeOpenedIsNamed) {
     EXPECT_EQ(session->cpus(), std::vector<CpuId>{CpuId{0}});
     EXPECT_TRUE(why("cpu_not_recorded").contains("cpu 1")) << why("cpu_not_recorded");
     EXPECT_EQ(session->counters().cpus_back, 0U);
+    kernel.on_open = {};
+    run_until(3500ms);
+    EXPECT_EQ(session->cpus().size(), 2U);
+    EXPECT_TRUE(why("cpu_not_recorded").empty()) << why("cpu_not_recorded");
 }
 
 TEST_F(RecordingSessionTest, ARingThatCannotBeReadIsPassedOver) {

@@ -34,6 +34,14 @@ protected:
         ASSERT_TRUE(opened) << opened.error().message;
         session = std::move(*opened);
         ASSERT_TRUE(session->start());
+        for (const CpuId cpu : kernel.online) sample_all(cpu);
+    }
+    // Each event in the CPU's ring gives a sample.
+    void sample_all(CpuId cpu) {
+        auto& ring = *kernel.ring(cpu.value, false);
+        for (std::size_t event = 0; event < ring.request.events.size(); ++event) {
+            ring.write_sample(clock.monotonic(), 1, event);
+        }
     }
     void run_until(Nanoseconds since_start) {
         for (auto next = session->next_pump(); next && *next <= start + since_start; next = session->next_pump()) {
@@ -76,9 +84,32 @@ TEST_F(SilentEvents, AClockThatCountsNothingButTicksIsAlive) {
     open();
     kernel.ring(0, false)->silent = {1};
     kernel.ring(1, false)->silent = {1};
-    kernel.ring(0, false)->write_sample(start + 500ms);
+    // That cycles of the same ring sample says nothing of the clock.
+    kernel.ring(1, false)->records.pop_back();
     run_until(4500ms);
     EXPECT_THAT(said(), HasSubstr("cpu-clock is enabled and counts nothing on CPUs 1 (1 of 2)"));
+}
+
+TEST_F(SilentEvents, AnEventThatCountsAndNeverInterruptsIsNamedUntilItDoes) {
+    open();
+    kernel.ring(0, false)->records.pop_front();  // cycles
+    kernel.ring(1, false)->records.pop_back();   // cpu-clock: an idle CPU may write no samples
+    run_until(1500ms);
+    EXPECT_THAT(said(), IsEmpty()) << "too early to tell";
+    run_until(4500ms);
+    EXPECT_THAT(said(), HasSubstr("cycles counts and gives no samples on CPUs 0 (1 of 2)"));
+    EXPECT_THAT(said(), Not(HasSubstr("cpu-clock")));
+    kernel.ring(0, false)->write_sample(clock.monotonic());
+    run_until(6500ms);
+    EXPECT_THAT(said(), IsEmpty());
+}
+
+TEST_F(SilentEvents, SamplesThatAreLostWereGiven) {
+    open();
+    kernel.ring(0, false)->records.clear();
+    kernel.ring(0, false)->lost = 3;
+    run_until(4500ms);
+    EXPECT_THAT(said(), IsEmpty());
 }
 
 TEST_F(SilentEvents, ACounterThatAnotherHoldsWasNeverGiven) {
@@ -106,6 +137,7 @@ TEST_F(SilentEvents, AnotherGenerationHasItsOwnTimeToShow) {
     tuning.frequency = 199;
     session->retune(tuning);
     run_until(3500ms);
+    for (const CpuId cpu : kernel.online) sample_all(cpu);
     kernel.ring(0, false)->silent = {0};
     run_until(4500ms);
     EXPECT_THAT(said(), IsEmpty());

@@ -39,15 +39,41 @@ TEST(CpuSelectionTest, ReadsThisHost) {
     EXPECT_TRUE(select_cpus({Kind::kAll, {}}, *host));
 }
 
+// What is followed while recording: CPUs that are not there yet too, and no others.
+TEST(CpuSelectionTest, ARecordingFollowsWhatWasSelected) {
+    const HostCpus host{.online = cpus({0, 1}), .isolated = cpus({3}), .nohz_full = cpus({2})};
+    const auto wanted = [&](const config::CpuSelection& selection) {
+        collector::RecordingOptions recording;
+        follow_cpus(selection, host, recording);
+        std::vector<CpuId> list;
+        for (const auto cpu : cpus({0, 1, 2, 3, 4})) {
+            if (recording.wants(cpu)) list.push_back(cpu);
+        }
+        return list;
+    };
+    EXPECT_EQ(wanted({Kind::kAll, {}}), cpus({0, 1, 2, 3, 4}));
+    EXPECT_EQ(wanted({Kind::kExceptIsolated, {}}), cpus({0, 1, 4}));
+    EXPECT_EQ(wanted({Kind::kList, cpus({1, 0})}), cpus({0, 1})) << "all that are online today, and no more tomorrow";
+    EXPECT_EQ(wanted({Kind::kList, cpus({0, 4})}), cpus({0, 4}));
+}
+
 TEST(CpuSelection, HardwareEventsAreLeftOutWhereACpuIsTickless) {
     const std::vector<collector::EventSpec> both = collector::RecordingOptions{}.events;
     HostCpus host{.online = cpus({0, 1}), .isolated = {}, .nohz_full = {}};
-    EXPECT_EQ(events_that_keep_ticks_off(both, host).size(), 2U);
-    host.nohz_full = cpus({1});
-    const auto kept = events_that_keep_ticks_off(both, host);
-    ASSERT_EQ(kept.size(), 1U);
-    EXPECT_EQ(kept[0].name, "cpu-clock");
-    EXPECT_EQ(events_that_keep_ticks_off({both[0]}, host).size(), 1U) << "rather a tick than no recording";
+    auto events = both;
+    EXPECT_FALSE(keep_ticks_off(events, host));
+    EXPECT_EQ(events.size(), 2U);
+    host.nohz_full = cpus({1, 2, 5});
+    const auto said = keep_ticks_off(events, host);
+    ASSERT_EQ(events.size(), 1U);
+    EXPECT_EQ(events[0].name, "cpu-clock");
+    ASSERT_TRUE(said);
+    EXPECT_EQ(said->reason, "nohz_full");
+    EXPECT_TRUE(said->detail.starts_with("CPUs 1-2,5 are tickless (nohz_full): cycles sampled")) << said->detail;
+    EXPECT_FALSE(keep_ticks_off(events, host)) << "nothing is left out of that";
+    events = {both[0]};
+    EXPECT_FALSE(keep_ticks_off(events, host));
+    EXPECT_EQ(events.size(), 1U) << "rather a tick than no recording";
 }
 
 }  // namespace

@@ -70,9 +70,10 @@ SampleId FakeEventKernel::Ring::sample_id(MonotonicTime time, std::int32_t pid) 
     return id;
 }
 
-void FakeEventKernel::Ring::write_sample(MonotonicTime time, std::int32_t pid) {
+void FakeEventKernel::Ring::write_sample(MonotonicTime time, std::int32_t pid, std::size_t event) {
     SampleFields sample;
     sample.id = sample_id(time, pid);
+    sample.id.id = ids.at(event * request.threads.size());
     sample.ip = 0x401000;
     sample.chain = {kContextUser, 0x401000};
     records.push_back(record_bytes(layout(), sample));

@@ -42,8 +42,8 @@ public:
         [[nodiscard]] collector::RecordLayout layout() const {
             return collector::RecordLayout::of(request.events.front());
         }
-        // A sample of the first event at `time`, in this ring.
-        void write_sample(MonotonicTime time, std::int32_t pid = 1);
+        // A sample at `time` of the ring's event at that place.
+        void write_sample(MonotonicTime time, std::int32_t pid = 1, std::size_t event = 0);
         void write_lost(MonotonicTime time, std::uint64_t count);
         void write_comm(MonotonicTime time, std::int32_t pid, std::string_view comm);
         [[nodiscard]] collector::SampleId sample_id(MonotonicTime time, std::int32_t pid) const;
