@@ -17,6 +17,7 @@
 #include "analyzer/symbols/host_names.hpp"
 #include "analyzer/symbols/module_layout.hpp"
 #include "analyzer/symbols/symbol_child.hpp"
+#include "base/fd.hpp"
 #include "base/text.hpp"
 #include "cli/arguments.hpp"
 #include "cli/client.hpp"
@@ -52,35 +53,46 @@ Result<config::Options> configuration(const std::string& path) {
     return fail(ErrorCode::kInvalid, config::to_text(loaded.faults.front(), path));
 }
 
+struct Answer {
+    doctor::Facts::Daemon daemon;
+    std::string pid;  // in its own namespace
+};
+
 // What the daemon says of itself, where one runs here.
-void ask_daemon(const std::string& socket, doctor::Facts& facts) {
+Result<Answer> ask_daemon(const std::string& socket) {
     const auto reply = get(socket, std::string(protocol::kStatus), std::chrono::seconds(5));
-    if (!reply) {
-        facts.no_daemon = reply.error().message;
-        return;
-    }
+    if (!reply) return fail(reply.error());
     boost::system::error_code error;
     const auto status = json::parse(reply->body, error);
-    if (error || !status.is_object()) {
-        facts.no_daemon = "its status is not JSON";
-        return;
-    }
+    if (error || !status.is_object()) return fail(ErrorCode::kInvalid, "its status is not JSON");
     const auto text_of = [](const json::object& object, std::string_view key) {
         const auto* value = object.if_contains(key);
         const auto* text = value != nullptr ? value->if_string() : nullptr;
         return text != nullptr ? std::string(*text) : std::string();
     };
     const auto& object = status.get_object();
-    auto& daemon = facts.daemon.emplace();
-    daemon.version = text_of(object, protocol::field::kVersion);
+    Answer answer;
+    answer.daemon.version = text_of(object, protocol::field::kVersion);
+    const auto* pid = object.if_contains(protocol::field::kPid);
+    if (pid != nullptr && pid->is_int64()) answer.pid = std::to_string(pid->get_int64());
     const auto* degraded = object.if_contains(protocol::field::kDegraded);
-    if (degraded == nullptr || !degraded->is_array()) return;
+    if (degraded == nullptr || !degraded->is_array()) return answer;
     for (const auto& row : degraded->get_array()) {
         if (!row.is_object()) continue;
-        daemon.degraded.push_back({text_of(row.get_object(), protocol::field::kReason),
-                                   text_of(row.get_object(), protocol::field::kDetail),
-                                   text_of(row.get_object(), protocol::field::kRemedy)});
+        answer.daemon.degraded.push_back({text_of(row.get_object(), protocol::field::kReason),
+                                          text_of(row.get_object(), protocol::field::kDetail),
+                                          text_of(row.get_object(), protocol::field::kRemedy)});
     }
+    return answer;
+}
+
+// Whose rights and limits decide what is recorded: the daemon's, where it can be seen from here.
+void judge_rights_of(const std::string& pid, doctor::GatherOptions& wanted) {
+    constexpr std::string_view kName = "perfvigild";
+    const auto comm = read_file("/proc/" + pid + "/comm", 64);
+    if (pid.empty() || !comm || trim(*comm) != kName) return;
+    wanted.process = pid;
+    wanted.process_name = kName;
 }
 
 Result<doctor::SampledFacts> sample_host(Nanoseconds length, const Clock& clock) {
@@ -114,10 +126,15 @@ Result<doctor::Facts> find_out(const DoctorOptions& options) {
     if (configured->captures.enabled) {
         wanted.folders.push_back({"captures.dir", configured->captures.directory, configured->captures.bytes});
     }
+    const auto answer = ask_daemon(options.socket);
+    if (answer) judge_rights_of(answer->pid, wanted);
     auto facts = doctor::gather(wanted, configured->recording);
+    if (answer)
+        facts.daemon = answer->daemon;
+    else
+        facts.no_daemon = answer.error().message;
     analyzer::SymbolChild child({}, system_clock());
     facts.module_layout = analyzer::judge_module_layout(child, facts.release);
-    ask_daemon(options.socket, facts);
     doctor::gather_trials(facts, collector::live_kernel(), configured->recording, system_clock());
     if (options.sampling > Nanoseconds{}) {
         auto sampled = sample_host(options.sampling, system_clock());

@@ -7,6 +7,9 @@
 
 namespace perfvigil::analyzer::doctor {
 
+// Whether a trial showed that cpu-clock may be opened (checks_events.cpp).
+[[nodiscard]] bool opens_clock(const Facts& facts);
+
 // checks_rights.cpp: may we?
 [[nodiscard]] Finding check_paranoid(const Facts& facts);
 [[nodiscard]] Finding check_capabilities(const Facts& facts);

@@ -18,16 +18,36 @@ using collector::EventProbe;
 // Of what a trial should have counted or sampled.
 constexpr double kTrialTolerance = 0.5;
 
-const EventProbe* probe_of(const Facts& facts, std::string_view event) {
-    const auto found = std::ranges::find(facts.probes, event, &EventProbe::event);
+// Of that kind, whatever it is called ("cpu-cycles", "cycles:P").
+const EventProbe* probe_of(const Facts& facts, std::uint32_t type, std::uint64_t config) {
+    const auto found = std::ranges::find_if(facts.probes, [&](const EventProbe& probe) {
+        const auto event = collector::parse_event(probe.event);
+        return event && event->type == type && event->config == config;
+    });
     return found == facts.probes.end() ? nullptr : &*found;
 }
+const EventProbe* cycles_of(const Facts& facts) {
+    return probe_of(facts, collector::kTypeHardware, collector::kHwCpuCycles);
+}
+const EventProbe* clock_of(const Facts& facts) {
+    return probe_of(facts, collector::kTypeSoftware, collector::kSwCpuClock);
+}
 
-Finding untried(std::string check) {
-    return {.check = std::move(check), .verdict = Verdict::kUnknown, .evidence = "not tried"};
+Finding untried(const Facts& facts, std::string check, std::string_view event) {
+    return {.check = std::move(check),
+            .verdict = Verdict::kUnknown,
+            .evidence = facts.probes.empty() ? "not tried" : fmt::format("{} is not among recording.events", event)};
 }
 
 std::string errno_name(int error) { return ::strerrordesc_np(error) != nullptr ? ::strerrordesc_np(error) : "?"; }
+
+// By rights, or by a filter of system calls: nothing was learnt of the event.
+bool is_forbidden(const EventProbe& probe) {
+    const auto by_rights = [](const EventProbe::Refusal& one) {
+        return one.error_number == EACCES || one.error_number == EPERM;
+    };
+    return !probe.opens_somewhere() && std::ranges::any_of(probe.refusals, by_rights);
+}
 
 std::string cpus_text(const std::vector<EventProbe::Refusal>& refusals) {
     std::vector<std::uint32_t> cpus;
@@ -52,16 +72,27 @@ std::tuple<unsigned, unsigned, unsigned> version_of(std::string_view release) {
 }
 
 bool clock_stands_still(const Facts& facts) {
-    const EventProbe* clock = probe_of(facts, "cpu-clock");
+    const EventProbe* clock = clock_of(facts);
     return clock != nullptr && clock->trial && clock->trial->samples + clock->trial->lost == 0;
 }
 
 }  // namespace
 
+bool opens_clock(const Facts& facts) {
+    const EventProbe* clock = clock_of(facts);
+    return clock != nullptr && clock->opens_somewhere();
+}
+
 Finding check_clock_event(const Facts& facts) {
-    const EventProbe* clock = probe_of(facts, "cpu-clock");
-    if (clock == nullptr) return untried("clock_event");
+    const EventProbe* clock = clock_of(facts);
+    if (clock == nullptr) return untried(facts, "clock_event", "cpu-clock");
     Finding made{.check = "clock_event"};
+    if (facts.daemon && is_forbidden(*clock)) {
+        made.verdict = Verdict::kUnknown;
+        made.evidence = fmt::format("cpu-clock is not for this user to try ({}); perfvigild records it",
+                                    errno_name(clock->refusals.front().error_number));
+        return made;
+    }
     if (!clock->refusals.empty()) {
         const bool none = !clock->opens_somewhere();
         made.verdict = none ? Verdict::kBroken : Verdict::kDegraded;
@@ -94,9 +125,17 @@ Finding check_clock_event(const Facts& facts) {
 }
 
 Finding check_pmu(const Facts& facts) {
-    const EventProbe* cycles = probe_of(facts, "cycles");
-    if (cycles == nullptr) return untried("pmu");
+    const EventProbe* cycles = cycles_of(facts);
+    if (cycles == nullptr) return untried(facts, "pmu", "cycles");
     Finding made{.check = "pmu"};
+    if (is_forbidden(*cycles)) {
+        made.verdict = Verdict::kUnknown;
+        made.evidence = fmt::format("cycles: {}: whether there is a cycle counter is not for this user to find out",
+                                    errno_name(cycles->refusals.front().error_number));
+        if (facts.daemon)
+            made.evidence += facts.daemon_lacks("no_pmu") ? "; perfvigild has none" : "; perfvigild has it";
+        return made;
+    }
     if (!cycles->opens_somewhere()) {
         made.verdict = Verdict::kDegraded;
         made.evidence = fmt::format(
@@ -142,7 +181,10 @@ Finding check_hybrid(const Facts& facts) {
     for (const auto& pmu : facts.pmus) {
         list += fmt::format("{}{} (CPUs {})", list.empty() ? "" : ", ", pmu.name, pmu.cpus.empty() ? "all" : pmu.cpus);
     }
-    if (facts.pmus.empty()) {
+    if (!facts.sys_readable) {
+        made.verdict = Verdict::kUnknown;
+        made.evidence = "/sys cannot be read";
+    } else if (facts.pmus.empty()) {
         made.evidence = "no core PMU is known to the kernel";
     } else if (facts.pmus.size() == 1) {
         made.evidence = "one kind of core: " + list;
@@ -157,9 +199,12 @@ Finding check_hybrid(const Facts& facts) {
 
 Finding check_nmi_watchdog(const Facts& facts) {
     Finding made{.check = "nmi_watchdog"};
-    const EventProbe* cycles = probe_of(facts, "cycles");
+    const EventProbe* cycles = cycles_of(facts);
     const bool pmu = cycles != nullptr && cycles->opens_somewhere();
-    if (facts.nmi_watchdog.value_or(0) == 0) {
+    if (!facts.nmi_watchdog && !facts.proc_sys_readable) {
+        made.verdict = Verdict::kUnknown;
+        made.evidence = "kernel.nmi_watchdog cannot be read";
+    } else if (facts.nmi_watchdog.value_or(0) == 0) {
         made.evidence = "off: no counter is taken by it";
     } else if (!pmu) {
         made.evidence = "on, without a counter of ours that it could take";
@@ -190,7 +235,7 @@ Finding check_kernel_version(const Facts& facts) {
             made.remedy = "update it: the fault was repaired in November 2025";
             made.reason = "clock_event_silent";
         } else {
-            made.evidence += probe_of(facts, "cpu-clock") != nullptr ? "here the trial got its samples" : "not tried";
+            made.evidence += clock_of(facts) != nullptr ? "here the trial got its samples" : "not tried";
         }
     } else if (std::tuple(major, minor) < std::tuple(6U, 0U)) {
         made.verdict = Verdict::kDegraded;
@@ -221,7 +266,9 @@ Finding check_sample_rate(const Facts& facts) {
 
 Finding check_sample_cost(const Facts& facts) {
     Finding made{.check = "sample_cost"};
-    if (!facts.sample_cost) return untried("sample_cost");
+    if (!facts.sample_cost) {
+        return {.check = "sample_cost", .verdict = Verdict::kUnknown, .evidence = "not measured"};
+    }
     const double micros = 1e6 * to_seconds(facts.sample_cost->value);
     const double share = to_seconds(facts.sample_cost->value) * facts.frequency * static_cast<double>(facts.events);
     made.evidence = fmt::format(

@@ -29,7 +29,9 @@ Finding check_module_layout(const Facts& facts) {
 Finding check_idle(const Facts& facts) {
     Finding made{.check = "idle_wakeups"};
     made.evidence = fmt::format("each idle CPU is woken {} times a second by cpu-clock", facts.frequency);
-    if (facts.idle_driver.empty() || facts.idle_driver == "none") {
+    if (!facts.sys_readable) {
+        made.evidence += "; which idle states that disturbs is not known: /sys cannot be read";
+    } else if (facts.idle_driver.empty() || facts.idle_driver == "none") {
         made.evidence += "; there are no deep idle states here to disturb";
     } else {
         made.evidence += fmt::format(
@@ -41,20 +43,33 @@ Finding check_idle(const Facts& facts) {
 // account_freq_event_nohz() of kernel/events/core.c: one event in frequency mode turns the tick on again on every CPU.
 Finding check_isolation(const Facts& facts) {
     Finding made{.check = "nohz_full"};
+    if (!facts.sys_readable) {
+        made.verdict = Verdict::kUnknown;
+        made.evidence = "/sys cannot be read";
+        return made;
+    }
     if (facts.nohz_full.empty()) {
         made.evidence = facts.isolated.empty() ? "no CPU is tickless or isolated"
                                                : "no CPU is tickless; isolated: " + facts.isolated;
         return made;
     }
+    made.evidence = fmt::format("CPUs {} are tickless (nohz_full): ", facts.nohz_full);
+    if (facts.hardware_events == 0) {
+        made.evidence += "nothing that is recorded turns their tick on";
+        return made;
+    }
     made.verdict = Verdict::kDegraded;
-    made.evidence = fmt::format(
-        "CPUs {} are tickless (nohz_full): cycles sampled by frequency would turn the tick of all CPUs on "
-        "again, so the daemon leaves hardware events out",
-        facts.nohz_full);
-    made.remedy =
-        "nothing needs to be done; perfvigil record -e cycles records them all the same, for as long as it "
-        "runs";
     made.reason = "nohz_full";
+    if (facts.hardware_events == facts.events) {
+        made.evidence +=
+            "hardware events sampled by frequency turn the tick of all CPUs on, as long as they are recorded";
+        made.remedy = "add cpu-clock to recording.events: beside it the daemon leaves hardware events out";
+        return made;
+    }
+    made.evidence +=
+        "hardware events sampled by frequency would turn the tick of all CPUs on again, so the daemon leaves them out";
+    made.remedy =
+        "nothing needs to be done; perfvigil record -e cycles records them all the same, for as long as it runs";
     return made;
 }
 
@@ -91,6 +106,11 @@ Finding check_disk(const Facts& facts) {
     for (const auto& folder : facts.folders) {
         if (!made.evidence.empty()) made.evidence += "; ";
         made.evidence += fmt::format("{} {}", folder.key, folder.path);
+        if (folder.denied && !facts.process.is_daemon) {
+            made.evidence += ": " + folder.trouble + " for this user; ask as root";
+            made.verdict = std::max(made.verdict, Verdict::kUnknown);
+            continue;
+        }
         if (!folder.trouble.empty()) {
             made.evidence += " cannot be written: " + folder.trouble;
             worse(Verdict::kDegraded, "make " + folder.path + " writable for perfvigild");

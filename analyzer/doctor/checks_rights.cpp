@@ -21,11 +21,18 @@ constexpr std::array kNeeds{
     Need{Capability::kDacReadSearch, "CAP_DAC_READ_SEARCH", "read programs that are not world-readable"},
 };
 
+// kernel/events/core.c, kernel/ksyms_common.c
+bool is_granted_otherwise(const Facts& facts, Capability capability) {
+    const auto paranoid = facts.paranoid.value_or(2);
+    if (capability == Capability::kPerfmon) return facts.process.has(Capability::kSysAdmin) || paranoid <= 0;
+    return capability == Capability::kSyslog && facts.kptr_restrict.value_or(1) == 0 && paranoid <= 1;
+}
+
 std::string kib(std::uint64_t bytes) { return fmt::format("{} KiB", bytes >> 10U); }
 
 }  // namespace
 
-// kernel/events/core.c; the third level is a patch of Debian and others.
+// kernel/events/core.c; what lies above 2 is a patch of Debian and others, so a trial decides.
 Finding check_paranoid(const Facts& facts) {
     Finding made{.check = "paranoid"};
     if (!facts.paranoid) {
@@ -34,10 +41,14 @@ Finding check_paranoid(const Facts& facts) {
         return made;
     }
     made.evidence = fmt::format("kernel.perf_event_paranoid is {}", *facts.paranoid);
-    if (*facts.paranoid > 2 && !facts.process.has(Capability::kSysAdmin)) {
+    const bool works = opens_clock(facts);
+    if (works && *facts.paranoid > 2) {
+        made.evidence += fmt::format(", and {} may record all the same", facts.process.name);
+    } else if (*facts.paranoid > 2 && !facts.process.has(Capability::kSysAdmin)) {
         made.verdict = Verdict::kBroken;
-        made.evidence +=
-            fmt::format(": above 2 only CAP_SYS_ADMIN may record, and {} does not have it", facts.process.name);
+        made.evidence += fmt::format(
+            ": above 2 only CAP_SYS_ADMIN may record where the distribution added that, and {} does not have it",
+            facts.process.name);
         made.remedy = "sysctl kernel.perf_event_paranoid=2 (perfvigil doctor --fix sysctl), or add CAP_SYS_ADMIN";
         made.reason = "paranoid";
     } else if (*facts.paranoid > 0 && !facts.process.may_profile()) {
@@ -56,8 +67,7 @@ Finding check_capabilities(const Facts& facts) {
     std::string missing;
     std::string names;
     for (const Need& need : kNeeds) {
-        const bool other = need.capability == Capability::kPerfmon && facts.process.has(Capability::kSysAdmin);
-        if (other || facts.process.has(need.capability)) continue;
+        if (facts.process.has(need.capability) || is_granted_otherwise(facts, need.capability)) continue;
         missing += fmt::format("{}{} (to {})", missing.empty() ? "" : ", ", need.name, need.what);
         names += fmt::format("{}{}", names.empty() ? "" : " ", need.name);
     }
@@ -78,6 +88,10 @@ Finding check_kernel_symbols(const Facts& facts) {
         made.evidence = "/proc/kallsyms shows addresses";
         return made;
     }
+    if (facts.daemon && !facts.daemon_lacks("no_kernel_symbols")) {
+        made.evidence = "perfvigild has the kernel's addresses; this user has not";
+        return made;
+    }
     made.verdict = Verdict::kDegraded;
     made.reason = "no_kernel_symbols";
     if (facts.kallsyms == Facts::Symbols::kNone) {
@@ -89,6 +103,7 @@ Finding check_kernel_symbols(const Facts& facts) {
     if (facts.kptr_restrict.value_or(0) >= 2) {
         made.evidence += "; kernel.kptr_restrict is 2, which hides them from everybody";
         made.remedy = "sysctl kernel.kptr_restrict=1 (perfvigil doctor --fix sysctl)";
+        if (!facts.process.has(Capability::kSyslog)) made.remedy += "; and grant CAP_SYSLOG";
     } else {
         made.remedy = "run as root, or grant CAP_SYSLOG (systemd: ProtectKernelLogs=no)";
     }
@@ -103,6 +118,11 @@ Finding check_locked_memory(const Facts& facts) {
     const std::uint64_t granted =
         static_cast<std::uint64_t>(std::max<std::int64_t>(facts.mlock_kib.value_or(0), 0)) * 1024 * facts.cpus_online;
     const std::string needed = fmt::format("the rings need {}", kib(facts.ring_bytes));
+    if (!facts.sys_readable) {
+        made.verdict = Verdict::kUnknown;
+        made.evidence = "what the rings need is not known: /sys cannot be read";
+        return made;
+    }
     if (exempt) {
         made.evidence = needed + ", and CAP_IPC_LOCK lifts every limit";
     } else if (!process.locked_max) {
@@ -110,6 +130,9 @@ Finding check_locked_memory(const Facts& facts) {
     } else if (granted + *process.locked_max >= facts.ring_bytes) {
         made.evidence = fmt::format("{}; kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK allow {}", needed,
                                     kib(granted + *process.locked_max));
+    } else if (!facts.mlock_kib) {
+        made.verdict = Verdict::kUnknown;
+        made.evidence = needed + "; kernel.perf_event_mlock_kb cannot be read";
     } else {
         made.verdict = Verdict::kDegraded;
         made.evidence = fmt::format(
@@ -125,6 +148,11 @@ Finding check_locked_memory(const Facts& facts) {
 Finding check_open_files(const Facts& facts) {
     Finding made{.check = "open_files"};
     constexpr std::uint64_t kOthers = 64;  // sockets, stores, files to be read
+    if (!facts.sys_readable) {
+        made.verdict = Verdict::kUnknown;
+        made.evidence = "what is needed is not known: /sys cannot be read";
+        return made;
+    }
     // Twice: another rate or ring is opened beside what is there.
     const std::uint64_t needed = 2 * facts.cpus_online * (facts.events + 1) + kOthers;
     if (!facts.process.files_max) {
@@ -133,7 +161,9 @@ Finding check_open_files(const Facts& facts) {
     }
     made.evidence = fmt::format("about {} are needed, RLIMIT_NOFILE allows {}", needed, *facts.process.files_max);
     if (*facts.process.files_max >= needed) return made;
-    made.verdict = *facts.process.files_max * 2 >= needed ? Verdict::kDegraded : Verdict::kBroken;
+    // Whoever may raises it when events are refused (EventKernel::raise_file_limit).
+    const bool enough = *facts.process.files_max * 2 >= needed || facts.process.has(Capability::kSysResource);
+    made.verdict = enough ? Verdict::kDegraded : Verdict::kBroken;
     made.remedy = fmt::format("raise RLIMIT_NOFILE (systemd: LimitNOFILE={})", 2 * needed);
     made.reason = "open_files";
     return made;
@@ -149,8 +179,19 @@ Finding check_sandbox(const Facts& facts) {
     };
     if (!facts.process.initial_user_namespace) {
         made.verdict = Verdict::kBroken;
-        add(seen, "it runs in a user namespace of its own, where capabilities do not count for perf_event_open");
+        add(seen, facts.process.name +
+                      " runs in a user namespace of its own, where capabilities do not count for perf_event_open");
         add(remedy, "PrivateUsers=no, or run outside the rootless container");
+    }
+    if (!facts.process.initial_pid_namespace) {
+        add(seen, facts.process.name +
+                      " runs in a PID namespace of its own: the processes outside have no names, units and mappings");
+        add(remedy, "share the host's (containers: --pid=host; systemd: PrivatePIDs=no)");
+    }
+    if (!facts.sys_readable) {
+        made.verdict = Verdict::kBroken;
+        add(seen, "/sys/devices/system/cpu cannot be read: it is not known which CPUs there are");
+        add(remedy, "let /sys be seen (containers: mount sysfs, read-only will do)");
     }
     if (!facts.proc_sys_readable) {
         add(seen, "/proc/sys/kernel cannot be read");
@@ -170,7 +211,7 @@ Finding check_sandbox(const Facts& facts) {
         return made;
     }
     if (made.verdict == Verdict::kOk) made.verdict = Verdict::kDegraded;
-    made.evidence = facts.process.name + ": " + seen;
+    made.evidence = seen;
     made.remedy = remedy;
     made.reason = "sandbox";
     return made;

@@ -10,7 +10,9 @@ namespace perfvigil::analyzer::doctor {
 namespace {
 
 constexpr std::uint64_t kEnough = 30;  // samples, to say anything of a host
+// What a program must have to count.
 constexpr std::uint64_t kEnoughOfOne = 5;
+constexpr double kShareOfOne = 0.01;
 constexpr double kBad = 0.2;
 constexpr std::size_t kNamed = 5;
 
@@ -29,15 +31,20 @@ Finding not_sampled(const Facts& facts, std::string check) {
 
 bool enough(const Facts& facts) { return facts.sampled && facts.sampled->samples >= kEnough; }
 
+bool counts(const SampledFacts& sampled, std::uint64_t samples) {
+    return samples >= kEnoughOfOne &&
+           static_cast<double>(samples) >= kShareOfOne * static_cast<double>(sampled.samples);
+}
+
 struct Worst {
     std::string text;  // "libc.so.6 (12 of 30)", worst first
     std::size_t binaries = 0;
     std::uint64_t bad = 0;
 };
 
-Worst worst_of(std::vector<SampledBinary> rows) {
-    std::erase_if(rows, [](const SampledBinary& row) {
-        return row.samples < kEnoughOfOne || static_cast<double>(row.bad) < kBad * static_cast<double>(row.samples);
+Worst worst_of(const SampledFacts& sampled, std::vector<SampledBinary> rows) {
+    std::erase_if(rows, [&](const SampledBinary& row) {
+        return !counts(sampled, row.samples) || static_cast<double>(row.bad) < kBad * static_cast<double>(row.samples);
     });
     std::ranges::sort(rows,
                       [](const auto& a, const auto& b) { return std::pair(b.bad, a.name) < std::pair(a.bad, b.name); });
@@ -88,16 +95,16 @@ Finding check_kernel_unwinder(const Facts& facts) {
 Finding check_frame_pointers(const Facts& facts) {
     if (!enough(facts)) return not_sampled(facts, "frame_pointers");
     Finding made{.check = "frame_pointers"};
-    const Worst worst = worst_of(facts.sampled->broken);
+    const Worst worst = worst_of(*facts.sampled, facts.sampled->broken);
     if (worst.binaries == 0) {
         made.evidence =
             fmt::format("call chains of what ran in {:.0f} s reach their roots", to_seconds(facts.sampled->length));
         return made;
     }
     made.verdict = Verdict::kDegraded;
-    made.evidence = "call chains end too early in " + worst.text + ": built without frame pointers";
+    made.evidence = "call chains end too early in " + worst.text + ", as they do in code without frame pointers";
     made.remedy =
-        "build them with -fno-omit-frame-pointer, or use a distribution that does; callers above them are not "
+        "build it with -fno-omit-frame-pointer, or use a distribution that does; callers above them are not "
         "seen until then";
     made.reason = "broken_chains";
     return made;
@@ -106,17 +113,27 @@ Finding check_frame_pointers(const Facts& facts) {
 Finding check_symbols(const Facts& facts) {
     if (!enough(facts)) return not_sampled(facts, "symbols");
     Finding made{.check = "symbols"};
-    const Worst worst = worst_of(facts.sampled->unnamed);
-    if (worst.binaries == 0) {
+    const Worst unnamed = worst_of(*facts.sampled, facts.sampled->unnamed);
+    const Worst unread = worst_of(*facts.sampled, facts.sampled->unread);
+    if (unnamed.binaries + unread.binaries == 0) {
         made.evidence = fmt::format("what ran in {:.0f} s has names", to_seconds(facts.sampled->length));
         return made;
     }
     made.verdict = Verdict::kDegraded;
-    made.evidence = "functions without names in " + worst.text;
-    made.remedy =
-        "install the debug symbols of these binaries (Debian: the -dbgsym packages), docs/symbols.md says where "
-        "they are looked for";
     made.reason = "no_symbols";
+    if (unnamed.binaries > 0) {
+        made.evidence = "functions without names in " + unnamed.text;
+        made.remedy =
+            "install the debug symbols of these binaries (Debian: the -dbgsym packages), docs/symbols.md says where "
+            "they are looked for";
+    }
+    if (unread.binaries > 0) {
+        made.evidence += (made.evidence.empty() ? "" : "; ") + ("files that could not be read: " + unread.text);
+        made.remedy += made.remedy.empty() ? "" : "; ";
+        made.remedy +=
+            "files are opened with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, and need room in RLIMIT_NOFILE; those of "
+            "programs that ended or were replaced are gone";
+    }
     return made;
 }
 
@@ -124,7 +141,7 @@ Finding check_perf_maps(const Facts& facts) {
     if (!enough(facts)) return not_sampled(facts, "perf_maps");
     Finding made{.check = "perf_maps"};
     const auto& sampled = *facts.sampled;
-    if (sampled.anonymous < kEnoughOfOne) {
+    if (!counts(sampled, sampled.anonymous)) {
         made.evidence = "no code was made at run time without a map of its names";
         return made;
     }

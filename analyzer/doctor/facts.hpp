@@ -3,9 +3,11 @@
 // can be tried against hosts that we do not have. What could not be read is absent, and its check says so.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/symbols/module_layout.hpp"
@@ -23,6 +25,7 @@ enum class Capability : std::uint8_t {
     kSysRawio = 17,
     kSysPtrace = 19,
     kSysAdmin = 21,
+    kSysResource = 24,
     kSyslog = 34,
     kPerfmon = 38,
 };
@@ -30,13 +33,18 @@ enum class Capability : std::uint8_t {
 // The process that records, or would.
 struct ProcessFacts {
     std::string name;                // "this process", "perfvigild"
+    bool is_daemon = false;          // the one that writes to the folders
     std::uint64_t capabilities = 0;  // effective
     bool initial_user_namespace = true;
+    bool initial_pid_namespace = true;
     int seccomp = 0;                            // 0: off, 2: a filter
     std::optional<std::uint64_t> locked_max{};  // RLIMIT_MEMLOCK, bytes; absent: unlimited
     std::optional<std::uint64_t> files_max{};   // RLIMIT_NOFILE, hard
 
-    [[nodiscard]] bool has(Capability one) const { return (capabilities >> static_cast<unsigned>(one) & 1U) != 0; }
+    // Those of a user namespace of its own do not count for what the kernel guards: perf events, addresses, files.
+    [[nodiscard]] bool has(Capability one) const {
+        return initial_user_namespace && (capabilities >> static_cast<unsigned>(one) & 1U) != 0;
+    }
     // perfmon_capable() of the kernel
     [[nodiscard]] bool may_profile() const { return has(Capability::kPerfmon) || has(Capability::kSysAdmin); }
 };
@@ -49,6 +57,7 @@ struct FolderFacts {
     std::optional<std::uint64_t> free{};  // for its user, of the file system it is (or would be) on
     std::string file_system{};            // "ext4", "tmpfs"; empty: unknown
     std::string trouble{};                // why it cannot be written; empty: it can
+    bool denied = false;                  // to us, which says nothing of others
 };
 
 struct CpuPmu {
@@ -66,7 +75,8 @@ struct SampledFacts {
     Nanoseconds length{};
     std::uint64_t samples = 0;                   // of the clock, idle excluded
     std::vector<SampledBinary> broken{};         // chains through it, and those that ended in it too early
-    std::vector<SampledBinary> unnamed{};        // samples in it, and those without a name; stripped or no file
+    std::vector<SampledBinary> unnamed{};        // samples in it, and those that its symbols do not name
+    std::vector<SampledBinary> unread{};         // … and those for which its file could not be had
     std::uint64_t anonymous = 0;                 // samples in code without a file and without a perf map
     std::vector<std::string> anonymous_comms{};  // of whom
     std::uint64_t kernel_chains = 0;             // samples with kernel frames
@@ -77,9 +87,10 @@ struct Facts {
     std::string release;       // uname -r
     std::string architecture;  // uname -m
     std::uint32_t cpus_online = 0;
-    std::uint32_t frequency = 99;  // of the configuration
-    std::uint64_t ring_bytes = 0;  // of all rings, as configured
-    std::size_t events = 2;        // as configured, the side-band event not counted
+    std::uint32_t frequency = 99;     // of the configuration
+    std::uint64_t ring_bytes = 0;     // of all rings, as configured
+    std::size_t events = 2;           // as configured, the side-band event not counted
+    std::size_t hardware_events = 1;  // of them
     ProcessFacts process;
     // /proc/sys/kernel
     std::optional<std::int64_t> paranoid;
@@ -92,6 +103,7 @@ struct Facts {
     bool modules_readable = false;                     // /lib/modules/RELEASE
     std::optional<ModuleLayoutVerdict> module_layout;  // absent: not looked at
     bool proc_sys_readable = false;
+    bool sys_readable = false;
     std::vector<CpuPmu> pmus;
     std::vector<std::pair<std::string, std::string>> kernel_config;
     std::string nohz_full;  // CPU list; empty: none
@@ -111,6 +123,11 @@ struct Facts {
         std::vector<collector::Degraded> degraded;
     };
     std::optional<Daemon> daemon;
+    // Records all the same: what this user may not try is for the daemon to say.
+    [[nodiscard]] bool daemon_lacks(std::string_view reason) const {
+        return daemon &&
+               std::ranges::find(daemon->degraded, reason, &collector::Degraded::reason) != daemon->degraded.end();
+    }
     std::string no_daemon{};  // why
 };
 

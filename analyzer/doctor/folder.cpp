@@ -55,7 +55,10 @@ FolderFacts gather_folder(const WantedFolder& wanted) {
         facts.trouble = there.string() + " is not a folder";
         return facts;
     }
-    if (::access(there.c_str(), W_OK | X_OK) != 0) facts.trouble = errno_error(errno, there.string()).message;
+    if (::access(there.c_str(), W_OK | X_OK) != 0) {
+        facts.denied = errno == EACCES;
+        facts.trouble = errno_error(errno, there.string()).message;
+    }
     if (there == wanted.path) facts.used = bytes_in(there);
     struct statvfs room{};
     if (::statvfs(there.c_str(), &room) == 0) facts.free = static_cast<std::uint64_t>(room.f_bavail) * room.f_frsize;

@@ -2,6 +2,7 @@
 #include "analyzer/doctor/gather.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/timex.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -57,7 +58,7 @@ std::optional<std::uint64_t> limit_of(std::string_view limits, std::string_view 
 }
 
 ProcessFacts gather_process(const GatherOptions& options) {
-    ProcessFacts process{.name = options.process_name};
+    ProcessFacts process{.name = options.process_name, .is_daemon = options.is_daemon};
     const std::string folder = options.root + "/proc/" + options.process + "/";
     const auto status = read_file(folder + "status", 1U << 16U).value_or("");
     process.capabilities = parse_number<std::uint64_t>(value_of(status, "CapEff"), 16).value_or(0);
@@ -67,11 +68,21 @@ ProcessFacts gather_process(const GatherOptions& options) {
     constexpr std::size_t kHard = 1;
     process.locked_max = limit_of(limits, "Max locked memory", kSoft);
     process.files_max = limit_of(limits, "Max open files", kHard);
+    // Who has no file left cannot read that either.
+    rlimit own{};
+    if (limits.empty() && options.process == "self" && ::getrlimit(RLIMIT_NOFILE, &own) == 0 &&
+        own.rlim_max != RLIM_INFINITY) {
+        process.files_max = own.rlim_max;
+    }
     // Of the first namespace: 0 0 4294967295.
     const std::string map = line_of(folder + "uid_map");
     const auto last = map.rfind(' ');
     process.initial_user_namespace =
         map.empty() || (map.starts_with('0') && map.substr(last + 1) == "4294967295" && !map.contains('\n'));
+    // include/linux/proc_ns.h: PROC_PID_INIT_INO. Where it cannot be read it is another's, and its own to say.
+    std::error_code error;
+    const auto pids = fs::read_symlink(folder + "ns/pid", error).string();
+    process.initial_pid_namespace = error || pids == "pid:[4026531836]";
     return process;
 }
 
@@ -121,9 +132,12 @@ Facts gather(const GatherOptions& options, const collector::RecordingOptions& re
         facts.architecture = name.machine;
     }
     const auto online = collector::parse_cpu_list(line_of(root + "/sys/devices/system/cpu/online"));
-    facts.cpus_online = online ? static_cast<std::uint32_t>(online->size()) : 1;
+    facts.sys_readable = online && !online->empty();
+    facts.cpus_online = facts.sys_readable ? static_cast<std::uint32_t>(online->size()) : 1;
     facts.frequency = recording.tuning.frequency;
     facts.events = recording.events.size();
+    facts.hardware_events = static_cast<std::size_t>(std::ranges::count_if(
+        recording.events, [](const auto& event) { return event.type != collector::kTypeSoftware; }));
     facts.ring_bytes =
         collector::ring_bytes(recording.tuning, facts.cpus_online, static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)));
     facts.process = gather_process(options);

@@ -27,6 +27,7 @@ struct GatherOptions {
     // Whose rights and limits count: "self", or the number of a daemon that runs.
     std::string process = "self";
     std::string process_name = "this process";
+    bool is_daemon = false;
     std::vector<WantedFolder> folders{};
 };
 

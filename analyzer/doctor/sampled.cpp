@@ -20,9 +20,9 @@ std::uint32_t time_event(const Profile& profile) {
     return 0;
 }
 
-bool is_stripped(UnknownReason reason) {
-    return reason == UnknownReason::kNoSymbols || reason == UnknownReason::kNoFile ||
-           reason == UnknownReason::kBuildIdMismatch || reason == UnknownReason::kUnreadable;
+bool is_unread(UnknownReason reason) {
+    return reason == UnknownReason::kNoFile || reason == UnknownReason::kBuildIdMismatch ||
+           reason == UnknownReason::kUnreadable;
 }
 
 void count_kernel_part(const Profile& profile, const ProfileStack& stack, std::uint64_t samples, SampledFacts& facts) {
@@ -39,6 +39,7 @@ SampledFacts sampled_facts(const Profile& profile) {
     SampledFacts facts;
     facts.length = profile.duration;
     std::map<std::string, SampledBinary> unnamed;
+    std::map<std::string, SampledBinary> unread;
     std::set<std::string> comms;
     const std::uint32_t event = time_event(profile);
     for (const auto& sample : profile.samples) {
@@ -48,16 +49,21 @@ SampledFacts sampled_facts(const Profile& profile) {
         if (stack.functions.empty()) continue;
         count_kernel_part(profile, stack, sample.samples, facts);
         const auto& leaf = profile.functions[stack.functions.front()];
-        auto& row = unnamed[leaf.dso];
-        row.name = std::string(base_name(leaf.dso));
-        row.samples += sample.samples;
-        if (is_stripped(leaf.reason)) row.bad += sample.samples;
+        const auto count = [&](std::map<std::string, SampledBinary>& rows, bool bad) {
+            auto& row = rows[leaf.dso];
+            row.name = std::string(base_name(leaf.dso));
+            row.samples += sample.samples;
+            if (bad) row.bad += sample.samples;
+        };
+        count(unnamed, leaf.reason == UnknownReason::kNoSymbols);
+        count(unread, is_unread(leaf.reason));
         if (leaf.reason == UnknownReason::kAnonymous) {
             facts.anonymous += sample.samples;
             if (comms.size() < kMostComms) comms.insert(profile.contexts[sample.context].comm);
         }
     }
     for (auto& [dso, row] : unnamed) facts.unnamed.push_back(std::move(row));
+    for (auto& [dso, row] : unread) facts.unread.push_back(std::move(row));
     facts.anonymous_comms.assign(comms.begin(), comms.end());
     for (const auto& row : profile.broken) {
         facts.broken.push_back({std::string(base_name(row.dso)), row.samples, row.broken});

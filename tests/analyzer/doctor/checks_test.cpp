@@ -56,6 +56,7 @@ Facts healthy() {
                                               .split = {},
                                               .evidence = "None of 40 loaded modules is split."};
     facts.proc_sys_readable = true;
+    facts.sys_readable = true;
     facts.pmus = {{"cpu", ""}};
     facts.kernel_config = {{"CONFIG_UNWINDER_ORC", "y"}};
     facts.idle_driver = "intel_idle";
@@ -128,6 +129,10 @@ void rights(Facts& facts, std::initializer_list<Capability> some) {
     facts.process.capabilities = 0;
     for (const auto one : some) facts.process.capabilities |= bit(one);
 }
+void hide_symbols(Facts& facts, Facts::Symbols how) {
+    facts.kallsyms = how;
+    facts.daemon.reset();
+}
 collector::EventProbe& cycles(Facts& facts) { return facts.probes[0]; }
 collector::EventProbe& clock_event(Facts& facts) { return facts.probes[1]; }
 
@@ -139,8 +144,22 @@ INSTANTIATE_TEST_SUITE_P(
              [](Facts& f) {
                  f.paranoid = 3;
                  drop(f, Capability::kSysAdmin);
+                 clock_event(f).refusals = {{CpuId{0}, EACCES}, {CpuId{1}, EACCES}};
              },
              "only CAP_SYS_ADMIN may record", "sysctl kernel.perf_event_paranoid=2", "paranoid"},
+        Case{"ParanoidThreeUntried", "paranoid", Verdict::kBroken,
+             [](Facts& f) {
+                 f.paranoid = 3;
+                 drop(f, Capability::kSysAdmin);
+                 f.probes.clear();
+             },
+             "only CAP_SYS_ADMIN may record", "sysctl kernel.perf_event_paranoid=2", "paranoid"},
+        Case{"ParanoidThreeOfAKernelWithoutThatPatch", "paranoid", Verdict::kOk,
+             [](Facts& f) {
+                 f.paranoid = 4;
+                 drop(f, Capability::kSysAdmin);
+             },
+             "is 4, and this process may record all the same"},
         Case{"ParanoidThreeAsRoot", "paranoid", Verdict::kOk, [](Facts& f) { f.paranoid = 3; }, "is 3"},
         Case{"ParanoidTwoWithoutRights", "paranoid", Verdict::kBroken,
              [](Facts& f) { rights(f, {Capability::kSyslog}); }, "need CAP_PERFMON", "grant CAP_PERFMON", "paranoid"},
@@ -152,17 +171,49 @@ INSTANTIATE_TEST_SUITE_P(
              "is 0"},
         Case{"NoPtrace", "capabilities", Verdict::kDegraded, [](Facts& f) { drop(f, Capability::kSysPtrace); },
              "lacks CAP_SYS_PTRACE (to see the mappings", "AmbientCapabilities=CAP_SYS_PTRACE", "no_capabilities"},
+        Case{"ParanoidZeroNeedsNoPerfmon", "capabilities", Verdict::kOk,
+             [](Facts& f) {
+                 drop(f, Capability::kPerfmon);
+                 drop(f, Capability::kSysAdmin);
+                 drop(f, Capability::kSyslog);
+                 f.paranoid = 0;
+                 f.kptr_restrict = 0;
+             },
+             "has what it needs"},
+        Case{"RestrictedAddressesNeedSyslog", "capabilities", Verdict::kDegraded,
+             [](Facts& f) {
+                 drop(f, Capability::kSyslog);
+                 f.paranoid = 0;
+             },
+             "lacks CAP_SYSLOG (to see", "CAP_SYSLOG", "no_capabilities"},
         Case{"AdminIsPerfmonToo", "capabilities", Verdict::kOk, [](Facts& f) { drop(f, Capability::kPerfmon); }, "has"},
         Case{"ZeroAddresses", "kernel_symbols", Verdict::kDegraded,
-             [](Facts& f) { f.kallsyms = Facts::Symbols::kZero; }, "zeros", "CAP_SYSLOG", "no_kernel_symbols"},
-        Case{"RestrictedForAll", "kernel_symbols", Verdict::kDegraded,
+             [](Facts& f) { hide_symbols(f, Facts::Symbols::kZero); }, "zeros", "CAP_SYSLOG", "no_kernel_symbols"},
+        Case{"ZeroToThisUserAlone", "kernel_symbols", Verdict::kOk,
+             [](Facts& f) { f.kallsyms = Facts::Symbols::kZero; }, "perfvigild has the kernel's addresses"},
+        Case{"ZeroToTheDaemonToo", "kernel_symbols", Verdict::kDegraded,
              [](Facts& f) {
                  f.kallsyms = Facts::Symbols::kZero;
+                 f.daemon->degraded = {{"no_kernel_symbols", "x", "y"}};
+             },
+             "zeros", "CAP_SYSLOG", "no_kernel_symbols"},
+        Case{"RestrictedForAll", "kernel_symbols", Verdict::kDegraded,
+             [](Facts& f) {
+                 hide_symbols(f, Facts::Symbols::kZero);
                  f.kptr_restrict = 2;
              },
-             "kptr_restrict is 2", "sysctl kernel.kptr_restrict=1", "no_kernel_symbols"},
-        Case{"NoKallsyms", "kernel_symbols", Verdict::kDegraded, [](Facts& f) { f.kallsyms = Facts::Symbols::kNone; },
-             "cannot be read", "ProtectKernelTunables=no", "no_kernel_symbols"},
+             "kptr_restrict is 2", "sysctl kernel.kptr_restrict=1 (perfvigil doctor --fix sysctl)",
+             "no_kernel_symbols"},
+        Case{"RestrictedForAllAndNoRight", "kernel_symbols", Verdict::kDegraded,
+             [](Facts& f) {
+                 hide_symbols(f, Facts::Symbols::kZero);
+                 drop(f, Capability::kSyslog);
+                 f.kptr_restrict = 2;
+             },
+             "kptr_restrict is 2", "; and grant CAP_SYSLOG", "no_kernel_symbols"},
+        Case{"NoKallsyms", "kernel_symbols", Verdict::kDegraded,
+             [](Facts& f) { hide_symbols(f, Facts::Symbols::kNone); }, "cannot be read", "ProtectKernelTunables=no",
+             "no_kernel_symbols"},
         Case{"LittleLockedMemory", "locked_memory", Verdict::kDegraded,
              [](Facts& f) {
                  drop(f, Capability::kIpcLock);
@@ -173,10 +224,31 @@ INSTANTIATE_TEST_SUITE_P(
              "allow 9224 KiB"},
         Case{"FewFiles", "open_files", Verdict::kDegraded, [](Facts& f) { f.process.files_max = 60; },
              "about 76 are needed", "LimitNOFILE=152", "open_files"},
-        Case{"HardlyAnyFiles", "open_files", Verdict::kBroken, [](Facts& f) { f.process.files_max = 20; }, "allows 20",
-             "LimitNOFILE", "open_files"},
+        Case{"HardlyAnyFiles", "open_files", Verdict::kBroken,
+             [](Facts& f) {
+                 f.process.files_max = 20;
+                 drop(f, Capability::kSysResource);
+             },
+             "allows 20", "LimitNOFILE", "open_files"},
+        Case{"HardlyAnyFilesForWhoMayRaiseThem", "open_files", Verdict::kDegraded,
+             [](Facts& f) { f.process.files_max = 20; }, "allows 20", "LimitNOFILE", "open_files"},
         Case{"Container", "sandbox", Verdict::kBroken, [](Facts& f) { f.process.initial_user_namespace = false; },
              "user namespace of its own", "PrivateUsers=no", "sandbox"},
+        Case{"RightsOfAContainerDoNotCount", "capabilities", Verdict::kDegraded,
+             [](Facts& f) { f.process.initial_user_namespace = false; }, "lacks CAP_PERFMON", "", "no_capabilities"},
+        Case{"NoSys", "sandbox", Verdict::kBroken, [](Facts& f) { f.sys_readable = false; },
+             "/sys/devices/system/cpu cannot be read", "let /sys be seen", "sandbox"},
+        Case{"NoSysNoRings", "locked_memory", Verdict::kUnknown, [](Facts& f) { f.sys_readable = false; }, "not known"},
+        Case{"NoSysNoFiles", "open_files", Verdict::kUnknown, [](Facts& f) { f.sys_readable = false; }, "not known"},
+        Case{"NoSettingsNoRings", "locked_memory", Verdict::kUnknown,
+             [](Facts& f) {
+                 drop(f, Capability::kIpcLock);
+                 f.process.locked_max = 64U << 10U;
+                 f.mlock_kib.reset();
+             },
+             "perf_event_mlock_kb cannot be read"},
+        Case{"PidsOfItsOwn", "sandbox", Verdict::kDegraded, [](Facts& f) { f.process.initial_pid_namespace = false; },
+             "this process runs in a PID namespace of its own", "--pid=host", "sandbox"},
         Case{"HiddenModules", "sandbox", Verdict::kDegraded, [](Facts& f) { f.modules_readable = false; },
              "/lib/modules/6.12.9-amd64", "ProtectKernelModules=no", "sandbox"},
         Case{"ProcSubset", "sandbox", Verdict::kDegraded, [](Facts& f) { f.proc_sys_readable = false; },
@@ -187,6 +259,29 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Events, DoctorCase,
     testing::Values(
+        Case{"CyclesForbidden", "pmu", Verdict::kUnknown,
+             [](Facts& f) {
+                 cycles(f).refusals = {{CpuId{0}, EACCES}, {CpuId{1}, EACCES}};
+                 f.daemon.reset();
+             },
+             "cycles: Permission denied: whether there is a cycle counter is not for this user to find out"},
+        Case{"CyclesForbiddenToUsAlone", "pmu", Verdict::kUnknown,
+             [](Facts& f) { cycles(f).refusals = {{CpuId{0}, EACCES}, {CpuId{1}, EACCES}}; }, "; perfvigild has it"},
+        Case{"CyclesForbiddenAndAbsent", "pmu", Verdict::kUnknown,
+             [](Facts& f) {
+                 cycles(f).refusals = {{CpuId{0}, EACCES}, {CpuId{1}, EACCES}};
+                 f.daemon->degraded = {{"no_pmu", "x", "y"}};
+             },
+             "; perfvigild has none"},
+        Case{"ClockForbiddenToUsAlone", "clock_event", Verdict::kUnknown,
+             [](Facts& f) { clock_event(f).refusals = {{CpuId{0}, EACCES}, {CpuId{1}, EACCES}}; },
+             "not for this user to try (Permission denied); perfvigild records it"},
+        Case{"NotAskedFor", "pmu", Verdict::kUnknown, [](Facts& f) { f.probes.erase(f.probes.begin()); },
+             "cycles is not among recording.events"},
+        Case{"AskedForByItsOtherName", "pmu", Verdict::kOk, [](Facts& f) { cycles(f).event = "cpu-cycles:pp"; },
+             "3.00 GHz"},
+        Case{"ClockNotAskedFor", "clock_event", Verdict::kUnknown, [](Facts& f) { f.probes.pop_back(); },
+             "cpu-clock is not among recording.events"},
         Case{"NotTried", "pmu", Verdict::kUnknown, [](Facts& f) { f.probes.clear(); }, "not tried"},
         Case{"NoPmu", "pmu", Verdict::kDegraded,
              [](Facts& f) {
@@ -205,6 +300,7 @@ INSTANTIATE_TEST_SUITE_P(
              [](Facts& f) {
                  clock_event(f).refusals = {{CpuId{0}, EPERM}, {CpuId{1}, EPERM}};
                  clock_event(f).trial.reset();
+                 f.daemon.reset();
              },
              "any CPU (Operation not permitted)", "allow it", "no_perf_events"},
         Case{"ClockSilent", "clock_event", Verdict::kBroken,
@@ -215,6 +311,14 @@ INSTANTIATE_TEST_SUITE_P(
              "clock_event_silent"},
         Case{"Hybrid", "hybrid", Verdict::kOk, [](Facts& f) { f.pmus = {{"cpu_atom", "8-15"}, {"cpu_core", "0-7"}}; },
              "2 kinds of cores: cpu_atom (CPUs 8-15), cpu_core (CPUs 0-7)"},
+        Case{"NoSysNoKinds", "hybrid", Verdict::kUnknown, [](Facts& f) { f.sys_readable = false; }, "cannot be read"},
+        Case{"NoSettingsNoWatchdog", "nmi_watchdog", Verdict::kUnknown,
+             [](Facts& f) {
+                 f.nmi_watchdog.reset();
+                 f.proc_sys_readable = false;
+             },
+             "cannot be read"},
+        Case{"NoWatchdog", "nmi_watchdog", Verdict::kOk, [](Facts& f) { f.nmi_watchdog.reset(); }, "off"},
         Case{"WatchdogOff", "nmi_watchdog", Verdict::kOk, [](Facts& f) { f.nmi_watchdog = 0; }, "off"},
         Case{"FaultyLine", "kernel_version", Verdict::kOk, [](Facts& f) { f.release = "6.17.3-arch1"; },
              "here the trial got its samples"},
@@ -242,8 +346,24 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Host, DoctorCase,
     testing::Values(
+        Case{"NoSysNoTicks", "nohz_full", Verdict::kUnknown, [](Facts& f) { f.sys_readable = false; },
+             "cannot be read"},
+        Case{"NoSysNoIdleStates", "idle_wakeups", Verdict::kOk, [](Facts& f) { f.sys_readable = false; }, "not known"},
         Case{"Tickless", "nohz_full", Verdict::kDegraded, [](Facts& f) { f.nohz_full = "2-7"; },
              "CPUs 2-7 are tickless", "perfvigil record -e cycles", "nohz_full"},
+        Case{"TicklessWithTheClockAlone", "nohz_full", Verdict::kOk,
+             [](Facts& f) {
+                 f.nohz_full = "2-7";
+                 f.events = 1;
+                 f.hardware_events = 0;
+             },
+             "nothing that is recorded turns their tick on"},
+        Case{"TicklessWithoutTheClock", "nohz_full", Verdict::kDegraded,
+             [](Facts& f) {
+                 f.nohz_full = "2-7";
+                 f.events = 1;
+             },
+             "turn the tick of all CPUs on", "add cpu-clock", "nohz_full"},
         Case{"Isolated", "nohz_full", Verdict::kOk, [](Facts& f) { f.isolated = "3"; }, "isolated: 3"},
         Case{"NoIdleStates", "idle_wakeups", Verdict::kOk, [](Facts& f) { f.idle_driver = ""; }, "no deep idle states"},
         Case{"SlowClock", "clock", Verdict::kDegraded, [](Facts& f) { f.clock_source = "hpet"; }, "slow", "dmesg",
@@ -252,6 +372,19 @@ INSTANTIATE_TEST_SUITE_P(
              "not synchronized"},
         Case{"ReadOnly", "disk", Verdict::kDegraded, [](Facts& f) { f.folders[0].trouble = "Read-only file system"; },
              "Read-only", "writable", "disk"},
+        Case{"NotOursToWrite", "disk", Verdict::kUnknown,
+             [](Facts& f) {
+                 f.folders[0].trouble = "/v/p: Permission denied";
+                 f.folders[0].denied = true;
+             },
+             "/v/p: Permission denied for this user; ask as root"},
+        Case{"NotTheDaemonsToWrite", "disk", Verdict::kDegraded,
+             [](Facts& f) {
+                 f.folders[0].trouble = "/v/p: Permission denied";
+                 f.folders[0].denied = true;
+                 f.process.is_daemon = true;
+             },
+             "cannot be written: /v/p: Permission denied", "make /v/p writable for perfvigild", "disk"},
         Case{"Full", "disk", Verdict::kDegraded, [](Facts& f) { f.folders[0].free = 5U << 20U; }, "are free",
              "lower the limit of store.dir", "disk"},
         Case{"FullOfOurs", "disk", Verdict::kOk,
@@ -286,10 +419,27 @@ INSTANTIATE_TEST_SUITE_P(
              [](Facts& f) { f.sampled->short_kernel_chains = 60; }, "60 of 100", "ORC", "short_kernel_chains"},
         Case{"NoFramePointers", "frame_pointers", Verdict::kDegraded,
              [](Facts& f) { f.sampled->broken = {{"libc.so.6", 90, 60}, {"app", 400, 1}, {"gcc", 100, 99}}; },
-             "in gcc (99 of 100), libc.so.6 (60 of 90): built", "-fno-omit-frame-pointer", "broken_chains"},
+             "in gcc (99 of 100), libc.so.6 (60 of 90), as they do in code without frame pointers",
+             "-fno-omit-frame-pointer", "broken_chains"},
         Case{"TooIdleToTell", "frame_pointers", Verdict::kUnknown, [](Facts& f) { f.sampled->samples = 3; }, "idle"},
         Case{"Stripped", "symbols", Verdict::kDegraded, [](Facts& f) { f.sampled->unnamed = {{"server", 100, 100}}; },
              "server (100 of 100)", "-dbgsym", "no_symbols"},
+        Case{"Unread", "symbols", Verdict::kDegraded, [](Facts& f) { f.sampled->unread = {{"server", 100, 90}}; },
+             "files that could not be read: server (90 of 100)", "CAP_SYS_PTRACE", "no_symbols"},
+        Case{"StrippedAndUnread", "symbols", Verdict::kDegraded,
+             [](Facts& f) {
+                 f.sampled->unnamed = {{"app", 200, 200}};
+                 f.sampled->unread = {{"server", 100, 90}};
+             },
+             "functions without names in app (200 of 200); files that could not be read: server (90 of 100)",
+             "(Debian: the -dbgsym packages), docs/symbols.md says where they are looked for; files are opened",
+             "no_symbols"},
+        Case{"OnceInAWhile", "symbols", Verdict::kOk,
+             [](Facts& f) {
+                 f.sampled->samples = 5000;
+                 f.sampled->unnamed = {{"cron", 40, 40}};
+             },
+             "has names"},
         Case{"Jit", "perf_maps", Verdict::kDegraded,
              [](Facts& f) {
                  f.sampled->anonymous = 200;
@@ -322,6 +472,7 @@ TEST(Doctor, TextHasALineEachAndJsonTheSame) {
     facts.clock_source = "hpet\x1b[31m";
     facts.paranoid = 3;
     drop(facts, Capability::kSysAdmin);
+    facts.probes.clear();
     const auto findings = examine(facts);
     const auto text = findings_text(findings);
     EXPECT_THAT(text, HasSubstr("broken    paranoid        kernel.perf_event_paranoid is 3"));

@@ -4,7 +4,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "tests/support/temp_folder.hpp"
 
@@ -29,9 +31,14 @@ TEST_F(Gather, OfNothingNothingIsKnown) {
     const auto facts = read();
     EXPECT_FALSE(facts.paranoid);
     EXPECT_FALSE(facts.proc_sys_readable);
+    EXPECT_FALSE(facts.sys_readable);
+    EXPECT_EQ(facts.cpus_online, 1U);
     EXPECT_EQ(facts.kallsyms, Facts::Symbols::kNone);
     EXPECT_THAT(facts.pmus, IsEmpty());
     EXPECT_EQ(facts.process.capabilities, 0U);
+    rlimit own{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &own), 0);
+    EXPECT_EQ(facts.process.files_max, own.rlim_max) << "whoever has no file left knows how many there may be";
     EXPECT_FALSE(facts.sample_cost);
 }
 
@@ -76,6 +83,17 @@ TEST_F(Gather, AUserNamespaceOfItsOwn) {
     EXPECT_FALSE(read().process.initial_user_namespace);
 }
 
+TEST_F(Gather, APidNamespaceOfItsOwn) {
+    EXPECT_TRUE(read().process.initial_pid_namespace) << "not to be seen";
+    root.write("proc/self/ns/x", "");
+    const std::string link = root / "proc/self/ns/pid";
+    ASSERT_EQ(::symlink("pid:[4026531836]", link.c_str()), 0);
+    EXPECT_TRUE(read().process.initial_pid_namespace);
+    ASSERT_EQ(::unlink(link.c_str()), 0);
+    ASSERT_EQ(::symlink("pid:[4026532204]", link.c_str()), 0);
+    EXPECT_FALSE(read().process.initial_pid_namespace);
+}
+
 TEST_F(Gather, KernelSymbolsShownOrZero) {
     root.write("proc/kallsyms", "0000000000000000 A fixed_percpu_data\nffffffff81000000 T _text\n");
     EXPECT_EQ(read().kallsyms, Facts::Symbols::kShown);
@@ -108,6 +126,7 @@ TEST_F(Gather, FoldersAreJudgedByWhatIsThere) {
     EXPECT_EQ(facts.folders[1].used, 0U);
     EXPECT_THAT(facts.folders[1].trouble, IsEmpty()) << "it is made at the first start";
     EXPECT_THAT(facts.folders[2].trouble, HasSubstr("not a folder"));
+    EXPECT_FALSE(facts.folders[2].denied);
 }
 
 TEST(GatherSampled, WhatAProfileSaysOfItsBinaries) {
@@ -119,8 +138,9 @@ TEST(GatherSampled, WhatAProfileSaysOfItsBinaries) {
                          {"[unknown]", "/usr/bin/app", false, UnknownReason::kNoSymbols},
                          {"[unknown]", "//anon", false, UnknownReason::kAnonymous},
                          {"do_syscall_64", "[kernel.kallsyms]", true},
-                         {"entry", "[kernel.kallsyms]", true}};
-    profile.stacks = {{{0}}, {{1, 0}}, {{2, 0}}, {{3, 4, 0}}, {{3, 0}}};
+                         {"entry", "[kernel.kallsyms]", true},
+                         {"[unknown]", "/usr/bin/app", false, UnknownReason::kNoFile}};
+    profile.stacks = {{{0}}, {{1, 0}}, {{2, 0}}, {{3, 4, 0}}, {{3, 0}}, {{5}}};
     profile.contexts = {{.comm = "app", .unit = "", .container = ""}};
     const auto add = [&](std::uint32_t event, std::uint32_t stack, std::uint64_t samples, bool idle = false) {
         profile.samples.push_back(
@@ -131,11 +151,12 @@ TEST(GatherSampled, WhatAProfileSaysOfItsBinaries) {
     add(1, 2, 30);
     add(1, 3, 40);
     add(1, 4, 5);
+    add(1, 5, 7);
     add(0, 1, 1000);
     add(1, 1, 2000, true);
     profile.broken = {{"/usr/lib/libc.so.6", 50, 40}};
     const auto facts = sampled_facts(profile);
-    EXPECT_EQ(facts.samples, 105U) << "of the clock, without idle";
+    EXPECT_EQ(facts.samples, 112U) << "of the clock, without idle";
     EXPECT_EQ(facts.anonymous, 30U);
     EXPECT_THAT(facts.anonymous_comms, ElementsAre("app"));
     EXPECT_EQ(facts.kernel_chains, 45U);
@@ -144,8 +165,12 @@ TEST(GatherSampled, WhatAProfileSaysOfItsBinaries) {
     EXPECT_EQ(facts.broken[0].name, "libc.so.6");
     const auto app = std::ranges::find(facts.unnamed, "app", &SampledBinary::name);
     ASSERT_NE(app, facts.unnamed.end());
-    EXPECT_EQ(app->samples, 30U);
+    EXPECT_EQ(app->samples, 37U);
     EXPECT_EQ(app->bad, 20U);
+    const auto unread = std::ranges::find(facts.unread, "app", &SampledBinary::name);
+    ASSERT_NE(unread, facts.unread.end());
+    EXPECT_EQ(unread->samples, 37U);
+    EXPECT_EQ(unread->bad, 7U);
 }
 
 }  // namespace
