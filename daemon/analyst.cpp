@@ -212,6 +212,7 @@ void Analyst::close_window(bool early) {
     auto profile = builder_->build(parts_.host, compact_time(id_time(last_end_)));
     profile.partial = profile.partial || partial;
     metrics_.add_window(profile);
+    if (parts_.surroundings.on_window) parts_.surroundings.on_window(profile);
     if (!parts_.replay) profile.degraded = session_degraded_;
     for (auto& one : parts_.surroundings.no_names()) profile.degraded.push_back(std::move(one));
     std::ranges::move(std::exchange(notes_, {}), std::back_inserter(profile.notes));

@@ -48,6 +48,8 @@ struct Surroundings {
     // A window was stored; what is known of those that were sent on.
     std::function<void(const std::string& id)> on_stored{};
     std::function<std::optional<ShipCounters>()> shipped{};
+    // A window was closed; before it is stored.
+    std::function<void(const analyzer::Profile&)> on_window{};
     // What is frozen already, and what is done when a rule comes true.
     std::function<std::shared_ptr<const std::vector<Frozen>>()> frozen{};
     std::function<void(const Firing&, Nanoseconds last)> on_rule{};

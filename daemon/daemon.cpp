@@ -106,7 +106,8 @@ private:
         hide();
         if (source_.session == nullptr) return {};
         board_.degraded.set("session", source_.session->degraded());
-        board_.degraded.set("host", examine_host(options_, board_.degraded.of("session"), tried_));
+        examination_.emplace(board_.degraded, HostTrials{std::move(tried_), sample_cost_});
+        examination_->configure(options_);
         if (auto started = source_.session->start(); !started) return started;
         source_.host.cpu_times = source_.session->host().cpu_times;
         return {};
@@ -247,6 +248,10 @@ private:
                         if (shipper_) shipper_->offer(id);
                     },
                 .shipped = [this] { return shipper_ ? std::optional(shipper_->counters()) : std::nullopt; },
+                .on_window =
+                    [this](const analyzer::Profile& profile) {
+                        if (examination_) examination_->on_window(profile, clock_.monotonic());
+                    },
                 .frozen = [this] { return disk_ ? disk_->frozen() : std::make_shared<const std::vector<Frozen>>(); },
                 .on_rule =
                     [this](const Firing& firing, Nanoseconds last) {
@@ -360,9 +365,7 @@ private:
         // The analyst reads its own copy; nobody else looks at options_ while they change.
         options_ = std::move(next);
         log::set_level(options_.log.level);
-        if (source_.session != nullptr) {
-            board_.degraded.set("host", examine_host(options_, board_.degraded.of("session"), tried_));
-        }
+        if (examination_) examination_->configure(options_);
         sampler_->configure(options_.recording.tuning, options_.budget.cpu);
         sampler_->set_capture_limits(options_.captures.file_bytes, options_.captures.file_age);
         if (disk_ != nullptr) limit_captures();
@@ -432,6 +435,7 @@ private:
     int exit_ = kExitDone;
 
     Board board_{options_.recording.slice};
+    std::optional<HostExamination> examination_;  // of a host that is recorded
     SliceQueues queues_;
     std::vector<collector::EventProbe> tried_;
     collector::SampleCost sample_cost_ = collector::assumed_sample_cost("a replay takes no samples");
