@@ -22,6 +22,7 @@ Sampler::Sampler(Parts parts)
       processes_({}, parts.listener),
       builder_(parts.source.events(), processes_, analyzer::KernelText(parts.host.text_ranges), parts.limits,
                [this](std::unique_ptr<analyzer::Slice> slice) { deliver(std::move(slice)); }),
+      cpus_online_(parts_.host.cpus_online),
       overhead_(parts_.sample_cost) {
     if (!parts_.exclude.empty()) {
         if (parts_.session != nullptr)
@@ -80,6 +81,7 @@ void Sampler::on_record(const collector::OrderedRecord& record) {
 
 void Sampler::on_cut(const collector::Cut& cut) {
     kernel_changed_ = kernel_changed_ || !cut.modules.empty();
+    if (!cut.cpu_times.empty()) cpus_online_ = cut.cpu_times.size();
     builder_.on_cut(cut);
     if (captures_) captures_->on_cut(cut);
 }

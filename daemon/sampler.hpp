@@ -83,7 +83,7 @@ private:
     void control(SliceParcel& parcel);
     [[nodiscard]] SliceLoad load_of(SliceParcel& parcel);
     [[nodiscard]] OverheadNumbers captures_overhead() const;
-    [[nodiscard]] std::size_t online_cpus() const { return std::max<std::size_t>(parts_.host.cpus_online, 1); }
+    [[nodiscard]] std::size_t online_cpus() const { return std::max<std::size_t>(cpus_online_, 1); }
     void obey();
     void wait_until(MonotonicTime time);
     void take_orders();
@@ -97,6 +97,7 @@ private:
     std::stop_token stop_;
     WakeEvent wake_;
     std::optional<RecordingControl> control_;  // from run() on, of a session
+    std::size_t cpus_online_;                  // as of the last cut: shares are of what the host has now
     OverheadMeter overhead_;
     CpuBudget cpu_budget_;
     CpuBudget captures_budget_;
