@@ -3,8 +3,8 @@
 #
 # The virtual machines that the words of ./dev vm share: a Debian 12 with the kernel it ships, booted with software
 # emulation alone (a host without KVM, or another architecture). With vm_arch=amd64, the default, it has the kernel's
-# headers and the test modules of packaging/vm/module, and one CPU; with arm64 a PMU (armv8_pmuv3) and two CPUs. With
-# vm_kind=systemd (amd64 alone) systemd is its first process, and it has dbus, apt, Prometheus and vm_more_packages.
+# headers and the test modules of packaging/vm/module, and vm_cpus CPUs (one); with arm64 a PMU (armv8_pmuv3) and two CPUs.
+# With vm_kind=systemd (amd64 alone) systemd is its first process, and it has dbus, apt, Prometheus and vm_more_packages.
 # To be sourced. Images are made once and kept in the cache folder; a machine writes into a throw-away copy.
 #
 #   vm_image                    makes $vm_dir/{root.img,vmlinuz,initrd.img} unless they are there
@@ -22,7 +22,7 @@ if [[ $vm_arch == arm64 ]]; then
     # Signing pointers by qemu's own quick function: the architected one takes most of an emulated call.
     vm_qemu=qemu-system-aarch64 vm_console=ttyAMA0 vm_machine=(-M 'virt,gic-version=3' -cpu 'max,pauth-impdef=on' -smp 2)
 else
-    vm_qemu=qemu-system-x86_64 vm_console=ttyS0 vm_machine=(-cpu max -smp 1)
+    vm_qemu=qemu-system-x86_64 vm_console=ttyS0 vm_machine=(-cpu max -smp "${vm_cpus:-1}")
 fi
 vm_packages=(linux-image-amd64 linux-perf kmod procps zstd)
 if [[ $vm_kind == systemd ]]; then

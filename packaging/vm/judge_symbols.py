@@ -177,7 +177,16 @@ def judge_hidden():
     check("kptr_restrict" in text("hidden-kallsyms.err"), "perfvigil kallsyms says why there is nothing to copy")
 
 
-for part in (judge_load, judge_inlined, judge_late, judge_copies, judge_code, judge_bpf, judge_hidden):
+def judge_hotplug():
+    for program, tests in (("test_kernel", 2), ("test_e2e", 1)):
+        words, status = text(f"hotplug-{program}.txt"), text(f"hotplug-{program}.status").strip()
+        passed = f"[  PASSED  ] {tests} test" in words and "SKIPPED" not in words
+        check(status == "0" and passed, f"{program}: a CPU goes and comes back, {tests} tests")
+        if not passed:
+            print(words[-3000:])
+
+
+for part in (judge_load, judge_inlined, judge_late, judge_copies, judge_code, judge_bpf, judge_hotplug, judge_hidden):
     part()
 print(f"{len(faults)} faults")
 sys.exit(1 if faults else 0)
