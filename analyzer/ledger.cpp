@@ -106,15 +106,22 @@ ClockLedger clock_ledger(const CpuSlice& cpu) {
 CyclesLedger cycles_ledger(const CpuSlice& cpu) {
     return {.counted = cpu.cycles_counted,
             .sampled = cpu.cycles_sampled,
+            .in_idle = cpu.cycles_idle,
             .unattributed = static_cast<std::int64_t>(cpu.cycles_counted - cpu.cycles_sampled),
             .scaled = cpu.cycles_scaled};
+}
+
+double cycles_idle_share(const CpuSlice& cpu) {
+    if (cpu.cycles_idle == 0) return 0;
+    return std::min(1.0, static_cast<double>(cpu.cycles_idle) / static_cast<double>(cpu.cycles_sampled));
 }
 
 double effective_hertz(const CpuSlice& cpu) {
     const Busy busy = busy_of(cpu);
     const bool busy_enough = busy.known && busy.interval.low >= kBusyForFrequency;
     if (!cpu.cycles_recorded || !busy_enough || cpu.enabled.count() <= 0) return 0;
-    return static_cast<double>(cpu.cycles_counted) / (busy.ratio * to_seconds(cpu.enabled));
+    const double working = static_cast<double>(cpu.cycles_counted) * (1 - cycles_idle_share(cpu));
+    return working / (busy.ratio * to_seconds(cpu.enabled));
 }
 
 void accumulate(CpuSlice& sum, const CpuSlice& more) {
@@ -136,6 +143,7 @@ void accumulate(CpuSlice& sum, const CpuSlice& more) {
     sum.cycles_scaled |= more.cycles_scaled;
     sum.cycles_sampled += more.cycles_sampled;
     sum.cycles_samples += more.cycles_samples;
+    sum.cycles_idle += more.cycles_idle;
     sum.cycles_lost += more.cycles_lost;
     sum.times_known = more.times_known && (fresh || sum.times_known);
     accumulate(sum.times, more.times);

@@ -56,12 +56,18 @@ struct ClockLedger {
 struct CyclesLedger {
     std::uint64_t counted = 0;
     std::uint64_t sampled = 0;
+    std::uint64_t in_idle = 0;  // of the sampled ones
     std::int64_t unattributed = 0;
     bool scaled = false;
 };
 [[nodiscard]] CyclesLedger cycles_ledger(const CpuSlice& cpu);
 
-// Hertz; absent (0) while the lower end of busy is under 0.05 or cycles were not recorded.
+// Of the CPU's cycles, by the weight of their samples, the part that was counted in idle: what the idle loop costs
+// itself, and all of idle where the counter does not stop in it.
+[[nodiscard]] double cycles_idle_share(const CpuSlice& cpu);
+
+// Hertz: the cycles outside idle over busy time; absent (0) while the lower end of busy is under 0.05 or cycles were
+// not recorded. What may be shown of it says idle_cycles.hpp.
 [[nodiscard]] double effective_hertz(const CpuSlice& cpu);
 
 // Adds `more` to `sum` (same CPU): how slices become a window. A fresh CpuSlice counts for nothing, so it can be the

@@ -129,6 +129,7 @@ struct CpuSlice {
     bool cycles_scaled = false;        // running < enabled
     std::uint64_t cycles_sampled = 0;  // Σ period
     std::uint64_t cycles_samples = 0;
+    std::uint64_t cycles_idle = 0;  // Σ period of those in Mode::kIdle
     std::uint64_t cycles_lost = 0;
     // /proc/stat deltas over the same stretch; absent where unknown.
     bool times_known = false;

@@ -5,10 +5,11 @@
 #include <array>
 #include <boost/json.hpp>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 
-#include "analyzer/ledger.hpp"
+#include "analyzer/idle_cycles.hpp"
 #include "analyzer/profile/throttled_units.hpp"
 #include "base/text.hpp"
 #include "base/time_text.hpp"
@@ -47,7 +48,6 @@ void add_busy(json::object& out, const CpuSlice& cpu) {
     out[field::kBusyLow] = busy.interval.low;
     out[field::kBusyHigh] = busy.interval.high;
     out[field::kCoverage] = busy.coverage;
-    if (const double hertz = analyzer::effective_hertz(cpu); hertz > 0) out[field::kEffectiveHertz] = hertz;
 }
 
 json::object cpu_json(const CpuSlice& cpu, const ClockLedger& ledger) {
@@ -171,18 +171,19 @@ std::string live_slice_json(const LiveSlice& live) {
     CpuSlice host;
     ClockLedger ledger;
     json::array cpus;
+    const double idle_hertz = analyzer::idle_cycles_hertz(std::span(slice.cpus));
     for (const auto& cpu : slice.cpus) {
         const auto one = analyzer::clock_ledger(cpu);
         auto row = cpu_json(cpu, one);
         row[field::kCpu] = cpu.cpu.value;
+        const double hertz = analyzer::effective_hertz(cpu, idle_hertz);
+        if (hertz > 0) row[field::kEffectiveHertz] = hertz;
         cpus.push_back(std::move(row));
         ledger += one;
         analyzer::accumulate(host, cpu);
     }
     // Of the host's sum no effective frequency is told: CPUs differ.
-    auto sum = cpu_json(host, ledger);
-    sum.erase(field::kEffectiveHertz);
-    out[field::kHost] = std::move(sum);
+    out[field::kHost] = cpu_json(host, ledger);
     out[field::kCpus] = std::move(cpus);
     out[field::kLedger] = ledger_json(ledger);
     out[field::kEvents] = events_json(live);

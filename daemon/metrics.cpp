@@ -125,6 +125,7 @@ void Metrics::State::add_cpus(const analyzer::Slice& slice) {
     cycles_recorded |= host.cycles_recorded;
     cycles_counted += host.cycles_counted;
     cycles_sampled += host.cycles_sampled;
+    cycles_idle += host.cycles_idle;
 }
 
 void Metrics::State::add_hotspots(const analyzer::SliceHotspots& hotspots, double kept) {

@@ -123,6 +123,7 @@ struct Metrics::State {
     bool cycles_recorded = false;
     std::uint64_t cycles_counted = 0;
     std::uint64_t cycles_sampled = 0;
+    std::uint64_t cycles_idle = 0;
 
     HotspotFamily functions;
     HotspotFamily functions_by_cycles;

@@ -113,6 +113,8 @@ void write_events(Page& page, const State& state) {
             as_double(state.cycles_counted));
         page.counter("cycles_sampled_total", "CPU cycles that samples stand for, all CPUs.",
                      as_double(state.cycles_sampled));
+        page.counter("cycles_idle_total", "CPU cycles that samples in the idle loop stand for, all CPUs.",
+                     as_double(state.cycles_idle));
     }
 }
 
@@ -242,8 +244,8 @@ void write_cpus(Page& page, const State& state) {
     page.gauge("cpu_busy_ratio_high", "Upper end of the 95 % interval of cpu_busy_ratio.");
     for (const CpuRow& row : rows) page.add(labels("cpu", row.name), row.busy->interval.high);
     page.gauge("cpu_effective_hertz",
-               "Cycles per busy second of the last slice; absent while the CPU is nearly idle, and where idle counts "
-               "cycles too.");
+               "Cycles outside idle per busy second of the last slice; absent while the CPU is nearly idle, and where "
+               "samples do not tell which cycles were counted in idle.");
     for (const CpuRow& row : rows) {
         if (row.effective_hertz > 0) page.add(labels("cpu", row.name), row.effective_hertz);
     }

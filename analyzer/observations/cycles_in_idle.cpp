@@ -15,10 +15,18 @@ constexpr std::size_t kNamed = 8;
 
 struct IdleCounter {
     const ProfileCpu* cpu;
-    double counted = 0;       // hertz, whatever the CPU did
-    double in_idle = 0;       // hertz, at least
-    double busy_at_most = 0;  // of its time
+    IdleCycles idle;
+    double counted = 0;  // hertz, whatever the CPU did
 };
+
+std::string evidence_of(const IdleCounter& counter) {
+    const auto& [cpu, idle, counted] = counter;
+    const auto number = cpu->sum.cpu.value;
+    return fmt::format(
+        "CPU {} counted {:.2f} billion cycles a second{} and was busy at most {} of its time", number, counted / 1e9,
+        idle.by_samples ? fmt::format(", {} of them in the idle loop,", percent(cycles_idle_share(cpu->sum))) : "",
+        percent(idle.busy_at_most));
+}
 
 }  // namespace
 
@@ -26,30 +34,29 @@ void judge_cycles_in_idle(const Tally& tally, Observations& found) {
     std::vector<IdleCounter> counters;
     double cycles = 0;
     double cycles_in_idle = 0;
+    // Told from the task alone, idle holds the interrupts' work.
+    const bool idle_by_task =
+        std::ranges::any_of(tally.profile().degraded, [](const auto& mode) { return mode.reason == "idle_by_task"; });
     for (const auto& cpu : tally.profile().cpus) {
-        cycles += static_cast<double>(cpu.sum.cycles_counted);
-        const double in_idle = idle_cycles_hertz(cpu.sum);
-        if (in_idle <= 0) continue;
-        const double time = to_seconds(cpu.sum.enabled);
-        const double busy = most_busy(cpu.sum).value_or(1);
-        counters.push_back({&cpu, static_cast<double>(cpu.sum.cycles_counted) / time, in_idle, busy});
-        cycles_in_idle += in_idle * (1 - busy) * time;
+        const auto counted = static_cast<double>(cpu.sum.cycles_counted);
+        cycles += counted;
+        const IdleCycles idle = idle_cycles(cpu.sum);
+        if (idle.hertz <= 0 || (idle.by_samples && idle_by_task)) continue;
+        counters.push_back({&cpu, idle, counted / to_seconds(cpu.sum.enabled)});
+        cycles_in_idle += idle.share * counted;
     }
     if (counters.empty() || cycles <= 0) return;
-    std::ranges::stable_sort(counters, std::greater{}, &IdleCounter::in_idle);
-    const auto& first = counters.front();
-    const std::uint32_t number = first.cpu->sum.cpu.value;
+    std::ranges::stable_sort(counters, std::greater{}, [](const IdleCounter& counter) { return counter.idle.hertz; });
     Observation made{
         .id = "cycles_in_idle",
         .severity = Severity::kNotice,
         .at_least = std::min(1.0, cycles_in_idle / cycles),
         .figures = {{"share_low", "", cycles_in_idle / cycles}, {"cpus", "", static_cast<double>(counters.size())}},
-        .evidence = fmt::format("CPU {} counted {:.2f} billion cycles a second and was busy at most {} of its time",
-                                number, first.counted / 1e9, percent(first.busy_at_most)),
+        .evidence = evidence_of(counters.front()),
         .meaning =
-            "Cycles count in idle here: polling idle or emulation. Cycles are no measure of how busy a CPU was, "
-            "and cycles over busy time are no frequency: the effective frequency of such CPUs is not available "
-            "unless they were full. Cycles per function are right all the same.",
+            "Cycles count in idle here: polling idle or emulation. Cycles are no measure of how busy a CPU was. Its "
+            "effective frequency leaves out what samples in idle stand for, and is not available where they do not "
+            "tell. Cycles per function are right all the same.",
         .remedy =
             "Take busy from cpu-clock. Where the CPUs poll, let them sleep if latency allows: see idle= on the "
             "kernel command line, cpuidle's states and /dev/cpu_dma_latency."};
@@ -59,8 +66,8 @@ void judge_cycles_in_idle(const Tally& tally, Observations& found) {
     for (const auto& counter : std::span(counters).first(std::min(kNamed, counters.size()))) {
         const auto name = fmt::format("cpu {}", counter.cpu->sum.cpu.value);
         made.figures.push_back({"counted_hertz", name, counter.counted});
-        made.figures.push_back({"idle_hertz_low", name, counter.in_idle});
-        made.figures.push_back({"busy_high", name, counter.busy_at_most});
+        made.figures.push_back({"idle_hertz_low", name, counter.idle.hertz});
+        made.figures.push_back({"busy_high", name, counter.idle.busy_at_most});
     }
     found.push_back(std::move(made));
 }

@@ -130,6 +130,7 @@ void fields(Archive& a, typename Archive::template Ref<ProfileCpu> cpu) {
     a.message(21, cpu.ledger);
     a.message(22, cpu.busy);
     a.number(23, cpu.run_delay_ns);
+    a.number(24, sum.cycles_idle);
 }
 
 template <class Archive>

@@ -61,11 +61,8 @@ json::object ledger_object(const ProfileCpu& cpu) {
 
 json::object cycles_object(const ProfileCpu& cpu) {
     const auto ledger = cycles_ledger(cpu.sum);
-    return {{"cpu", cpu.sum.cpu.value},
-            {"counted", ledger.counted},
-            {"sampled", ledger.sampled},
-            {"unattributed", ledger.unattributed},
-            {"scaled", ledger.scaled}};
+    return {{"cpu", cpu.sum.cpu.value},  {"counted", ledger.counted},           {"sampled", ledger.sampled},
+            {"in_idle", ledger.in_idle}, {"unattributed", ledger.unattributed}, {"scaled", ledger.scaled}};
 }
 
 json::value time_or_null(WallTime time) {

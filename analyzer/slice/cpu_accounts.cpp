@@ -115,6 +115,7 @@ std::uint64_t CpuAccounts::sample(const OrderedRecord& record, const collector::
             slice.cycles_recorded = true;
             slice.cycles_sampled += weight;
             ++slice.cycles_samples;
+            slice.cycles_idle += mode == Mode::kIdle ? weight : 0;
         }
     }
     note_clock_sample(event, record.time);

@@ -9,7 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$1
 run_packages=(
     linux-image-arm64 linux-perf busybox-static dash bash coreutils tar libc-bin mount procps findutils grep sed mawk
-    kmod util-linux binutils diffutils zstd xz-utils base-files
+    kmod util-linux binutils diffutils zstd xz-utils base-files tzdata sqlite3
 )
 dev_packages=(
     libc6-dev libstdc++-12-dev libboost1.81-dev libboost-json1.81-dev libcli11-dev libyaml-cpp-dev libfmt-dev

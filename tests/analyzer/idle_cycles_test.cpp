@@ -72,7 +72,7 @@ TEST(IdleCycles, AreNoExcuseForAClockThatStoodStill) {
     EXPECT_GT(idle_cycles_hertz(cpu), 2.8e9) << "idle CPUs whose ticks leave no samples";
 }
 
-TEST(EffectiveHertz, IsNotAvailableWhereIdleIsPartOfIt) {
+TEST(EffectiveHertz, WithoutSamplesOfCyclesIsNotAvailableWhereIdleIsPartOfIt) {
     const double idle_hertz = idle_cycles_hertz(cpu_of(0, 3e9));
     ASSERT_GT(idle_hertz, 2.5e9);
     EXPECT_EQ(effective_hertz(cpu_of(600, 3e9), idle_hertz), 0) << "would be 5 GHz";
@@ -80,6 +80,73 @@ TEST(EffectiveHertz, IsNotAvailableWhereIdleIsPartOfIt) {
     EXPECT_NEAR(effective_hertz(cpu_of(1000, 3e9), idle_hertz), 3e9, 1e7) << "a full CPU has no idle";
     EXPECT_NEAR(effective_hertz(cpu_of(400, 1.2e9), idle_hertz), 3e9, 1e7) << "this one stops, whatever others do";
     EXPECT_EQ(effective_hertz(cpu_of(2, 3e9), idle_hertz), 0) << "nor where hardly anything ran";
+}
+
+// A CPU of which 990 samples of cycles stand for all it counted, so many of a thousand parts of it in idle.
+CpuSlice sampled_cpu(std::uint64_t busy, double counted_hertz, std::uint64_t idle_of_1000) {
+    CpuSlice cpu = cpu_of(busy, counted_hertz);
+    cpu.cycles_samples = 990;
+    cpu.cycles_sampled = cpu.cycles_counted;
+    cpu.cycles_idle = cpu.cycles_sampled * idle_of_1000 / 1000;
+    return cpu;
+}
+
+TEST(IdleCycles, AreProvedBySamplesInIdleToo) {
+    const CpuSlice cpu = sampled_cpu(333, 1e9, 667);
+    const IdleCycles idle = idle_cycles(cpu);
+    EXPECT_TRUE(idle.by_samples);
+    EXPECT_NEAR(idle.share, wilson(0.667 * 990, 990, kZ999).low, 1e-3);
+    EXPECT_NEAR(idle.busy_at_most, busy_of(cpu, kZ999).interval.high, 1e-12);
+    EXPECT_GT(idle.hertz, 0.8e9);
+    EXPECT_LT(idle.hertz, 1e9);
+    EXPECT_GT(idle_cycles(sampled_cpu(700, 1e9, 300)).hertz, 0.6e9) << "nor need the CPU be mostly idle";
+    EXPECT_FALSE(idle_cycles(sampled_cpu(5, 1e9, 995)).by_samples) << "here the other proof needs no luck";
+}
+
+TEST(IdleCycles, TheIdleLoopsOwnCodeIsNoProof) {
+    EXPECT_EQ(idle_cycles_hertz(sampled_cpu(300, 0.9e9 + 0.35e9, 280)), 0) << "half a GHz in idle, 3 GHz at work";
+    EXPECT_EQ(idle_cycles_hertz(sampled_cpu(300, 0.2e9, 700)), 0) << "0.2 GHz";
+    CpuSlice lossy = sampled_cpu(333, 1e9, 667);
+    EXPECT_GT(idle_cycles_hertz(lossy), 0);
+    lossy.cycles_lost = 2000;
+    EXPECT_EQ(idle_cycles_hertz(lossy), 0) << "what was lost may have been work";
+}
+
+TEST(EffectiveHertz, LeavesOutWhatSamplesInIdleStandFor) {
+    const double idle_hertz = idle_cycles_hertz(cpu_of(0, 1e9));
+    ASSERT_GT(idle_hertz, 0.9e9);
+    for (const double known : {0.0, idle_hertz}) {
+        EXPECT_NEAR(effective_hertz(sampled_cpu(333, 1e9, 667), known), 1e9, 1e7);
+        EXPECT_NEAR(effective_hertz(sampled_cpu(700, 1e9, 300), known), 1e9, 1e7);
+        EXPECT_NEAR(effective_hertz(sampled_cpu(400, 1.2e9, 0), known), 3e9, 1e7) << "this one stops in idle";
+        EXPECT_NEAR(effective_hertz(sampled_cpu(500, 3e9 * 0.7, 286), known), 3e9, 3e7) << "this one in most of it";
+    }
+}
+
+TEST(EffectiveHertz, IsNotAvailableWhereTooFewSamplesTellWorkFromIdle) {
+    CpuSlice cpu = sampled_cpu(127, 1e9, 960);
+    EXPECT_EQ(effective_hertz(cpu, 0), 0) << "would be 0.3 GHz, of 40 samples";
+    cpu.cycles_samples *= 12;
+    EXPECT_GT(effective_hertz(cpu, 0), 0);
+}
+
+TEST(EffectiveHertz, IsNotAvailableWhereSamplesLeaveTheCounterUnexplained) {
+    CpuSlice cpu = sampled_cpu(333, 1e9, 0);
+    cpu.cycles_sampled /= 3;
+    EXPECT_EQ(effective_hertz(cpu, 0), 0) << "idle that leaves no samples";
+    CpuSlice lossy = cpu;
+    lossy.cycles_lost = 700;
+    EXPECT_NEAR(effective_hertz(lossy, 0), 3e9, 1e7) << "lost like the rest";
+    CpuSlice shared = cpu;
+    shared.cycles_scaled = true;
+    EXPECT_NEAR(effective_hertz(shared, 0), 3e9, 1e7);
+    CpuSlice few = cpu;
+    few.cycles_samples = 10;
+    EXPECT_NEAR(effective_hertz(few, 0), 3e9, 1e7) << "long periods";
+    for (const CpuSlice& each : {lossy, shared, few}) EXPECT_EQ(effective_hertz(each, 0.95e9), 0) << "idle counts here";
+    CpuSlice full = sampled_cpu(1000, 3e9, 0);
+    full.cycles_sampled = 0;
+    EXPECT_NEAR(effective_hertz(full, 0), 3e9, 1e7);
 }
 
 TEST(EffectiveHertz, IsNotAvailableAboveWhatCpusRunAt) {

@@ -206,10 +206,12 @@ TEST(CyclesLedger, SignedRest) {
     CpuSlice cpu;
     cpu.cycles_counted = 1000;
     cpu.cycles_sampled = 1200;
+    cpu.cycles_idle = 300;
     cpu.cycles_scaled = true;
     const CyclesLedger ledger = cycles_ledger(cpu);
     EXPECT_EQ(ledger.counted, 1000U);
     EXPECT_EQ(ledger.sampled, 1200U);
+    EXPECT_EQ(ledger.in_idle, 300U);
     EXPECT_EQ(ledger.unattributed, -200);
     EXPECT_TRUE(ledger.scaled);
 }
@@ -220,6 +222,10 @@ TEST(EffectiveHertz, AbsentWhileTooLittleRan) {
     EXPECT_EQ(effective_hertz(cpu), 0);  // no cycles recorded
     cpu.cycles_recorded = true;
     EXPECT_NEAR(effective_hertz(cpu), 3e9 / (0.5 * to_seconds(cpu.enabled)), 1);
+    cpu.cycles_sampled = 2'900'000'000;
+    cpu.cycles_idle = 290'000'000;
+    EXPECT_DOUBLE_EQ(cycles_idle_share(cpu), 0.1);
+    EXPECT_NEAR(effective_hertz(cpu), 0.9 * 3e9 / (0.5 * to_seconds(cpu.enabled)), 1) << "a tenth was idle's";
     CpuSlice idle = cpu_of(990, 30, 960);
     idle.cycles_recorded = true;
     idle.cycles_counted = 1'000'000;
@@ -237,6 +243,7 @@ TEST(Accumulate, SumsEveryNumber) {
     a.cycles_counted = 10;
     a.cycles_sampled = 11;
     a.cycles_samples = 12;
+    a.cycles_idle = 5;
     a.cycles_lost = 13;
     CpuSlice sum;
     accumulate(sum, a);
@@ -255,6 +262,7 @@ TEST(Accumulate, SumsEveryNumber) {
     EXPECT_EQ(sum.cycles_counted, 20U);
     EXPECT_EQ(sum.cycles_sampled, 22U);
     EXPECT_EQ(sum.cycles_samples, 24U);
+    EXPECT_EQ(sum.cycles_idle, 10U);
     EXPECT_EQ(sum.cycles_lost, 26U);
     EXPECT_EQ(sum.times.user + sum.times.system + sum.times.idle + sum.times.iowait + sum.times.irq +
                   sum.times.softirq + sum.times.steal,

@@ -6,16 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <functional>
+#include <string>
+
 #include "daemon/degraded_set.hpp"
-#include "tests/support/daemon_files.hpp"
-#include "tests/support/temp_folder.hpp"
 
 namespace perfvigil::daemon {
 namespace {
 
 using testing::HasSubstr;
 using testing::MatchesRegex;
-using testing::Not;
 
 TEST(LogFormatTest, QuotesWhatIsNotPlain) {
     EXPECT_EQ(log::format("window stored", {{"id", "20260131T120500Z"}, {"bytes", 512}, {"ok", true}}),
@@ -33,30 +34,24 @@ TEST(LogFormatTest, StaysOneLineWhateverIsInIt) {
     EXPECT_THAT(line, HasSubstr("comm=\"a\\x0aperfvigild <3>forged\\x1b[2J\\\\\\xff"));
 }
 
-// The logger asks for JOURNAL_STREAM once, so each form runs in a process of its own.
-std::string logged_by_child(bool journal, const std::function<void()>& say) {
-    const test::TempFolder folder;
-    const std::string path = folder / "log";
-    test::spill(path, "");
+// The logger asks for JOURNAL_STREAM once: each form needs a process that has said nothing yet, which a fork of one
+// that runs many tests is not.
+struct LogTest : testing::Test {
+    LogTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+using DegradedSetTest = LogTest;
+
+[[noreturn]] void say_to(bool journal, const std::function<void()>& say) {
     struct stat status{};
-    EXPECT_EQ(::stat(path.c_str(), &status), 0);
+    if (::fstat(STDERR_FILENO, &status) != 0) std::_Exit(1);
     const auto stream = std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
-    EXPECT_EXIT(
-        {
-            if (journal)
-                ::setenv("JOURNAL_STREAM", stream.c_str(), 1);
-            else
-                ::setenv("JOURNAL_STREAM", "1:1", 1);
-            if (std::freopen(path.c_str(), "a", stderr) == nullptr) std::_Exit(1);
-            say();
-            std::_Exit(0);
-        },
-        testing::ExitedWithCode(0), "");
-    return test::slurp(path);
+    ::setenv("JOURNAL_STREAM", journal ? stream.c_str() : "1:1", 1);
+    say();
+    std::_Exit(0);
 }
 
-TEST(LogTest, JournalGetsPrioritiesAndNoTime) {
-    const auto text = logged_by_child(true, [] {
+TEST_F(LogTest, JournalGetsPrioritiesAndNoTime) {
+    const auto say = [] {
         log::error("e");
         log::warning("w", {{"k", 1}});
         log::info("i");
@@ -65,17 +60,18 @@ TEST(LogTest, JournalGetsPrioritiesAndNoTime) {
         log::debug("d");
         log::set_level(config::LogLevel::kError);
         log::warning("not any more");
-    });
-    EXPECT_EQ(text, "<3>e\n<4>w k=1\n<6>i\n<7>d\n");
+    };
+    EXPECT_EXIT(say_to(true, say), testing::ExitedWithCode(0), testing::Eq("<3>e\n<4>w k=1\n<6>i\n<7>d\n"));
 }
 
-TEST(LogTest, ElsewhereLinesBeginWithTimeAndLevel) {
-    const auto text = logged_by_child(false, [] { log::warning("w", {{"k", "v"}}); });
-    EXPECT_THAT(text, MatchesRegex("[0-9]+-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9.]+Z warning w k=v\n"));
+TEST_F(LogTest, ElsewhereLinesBeginWithTimeAndLevel) {
+    const auto say = [] { log::warning("w", {{"k", "v"}}); };
+    EXPECT_EXIT(say_to(false, say), testing::ExitedWithCode(0),
+                MatchesRegex("[0-9]+-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9.]+Z warning w k=v\n"));
 }
 
-TEST(DegradedSetTest, LogsEachChangeOnce) {
-    const auto text = logged_by_child(true, [] {
+TEST_F(DegradedSetTest, LogsEachChangeOnce) {
+    const auto say = [] {
         DegradedSet set;
         const collector::Degraded store{"store", "read-only", "mount it writable"};
         collector::Degraded reworded = store;
@@ -86,14 +82,14 @@ TEST(DegradedSetTest, LogsEachChangeOnce) {
         set.set("session", {{"no_pmu", "no cycles", ""}});
         set.clear("store");
         set.clear("store");
-    });
-    EXPECT_EQ(text,
-              "<4>degraded reason=store detail=read-only remedy=\"mount it writable\"\n"
-              "<4>degraded reason=no_pmu detail=\"no cycles\" remedy=\"\"\n"
-              "<6>no longer degraded reason=store\n");
+    };
+    EXPECT_EXIT(say_to(true, say), testing::ExitedWithCode(0),
+                testing::Eq("<4>degraded reason=store detail=read-only remedy=\"mount it writable\"\n"
+                            "<4>degraded reason=no_pmu detail=\"no cycles\" remedy=\"\"\n"
+                            "<6>no longer degraded reason=store\n"));
 }
 
-TEST(DegradedSetTest, HoldsWhatEachOriginSaidLast) {
+TEST_F(DegradedSetTest, HoldsWhatEachOriginSaidLast) {
     DegradedSet set;
     set.set("b", {{"two", "", ""}, {"three", "", ""}});
     set.set("a", {{"one", "", ""}});

@@ -272,14 +272,14 @@ TEST_F(MetricsTest, EveryNumberOfASliceIsPublished) {
     slice.maps_suspect = slice.clock_stepped = slice.idle_by_task = true;
     analyzer::CpuSlice numbers;
     auto& [cpu, clock_recorded, estimated, enabled, due, samples, idle_samples, mode_time, irq_in_idle, lost, lost_time,
-           throttled, cycles_recorded, counted, scaled, sampled, cycles_samples, cycles_lost, times_known, times] =
-        numbers;
+           throttled, cycles_recorded, counted, scaled, sampled, cycles_samples, cycles_idle, cycles_lost, times_known,
+           times] = numbers;
     clock_recorded = true, cycles_recorded = true, times_known = true;
     enabled = seconds(5), due = 495, samples = 260, idle_samples = 100;
     mode_time = {seconds(1), milliseconds(300), milliseconds(200), milliseconds(1000)};
     irq_in_idle = milliseconds(50), lost = 9, lost_time = milliseconds(90), throttled = milliseconds(60);
     times.idle = 2'500'000'000, times.steal = 400'000'000, times.user = 2'100'000'000;
-    counted = 6'000'000'000, sampled = 5'000'000'000;
+    counted = 6'000'000'000, sampled = 5'000'000'000, cycles_idle = 1'000'000'000;
     add({numbers});
     const Exposition now = exposition();
     // 5 s = 1.45 busy + 1 idle + 0.05 irq + 0.09 lost + 0.06 throttled + 1.5 unsampled + 0.4 stolen + 0.45
@@ -310,7 +310,8 @@ TEST_F(MetricsTest, EveryNumberOfASliceIsPublished) {
                         {"cpu_seconds_total", {{"cpu", "0"}, {"mode", "stolen"}}, 0.4},
                         {"cpu_seconds_total", {{"cpu", "0"}, {"mode", "unknown"}}, 0.6},
                         {"cycles_counted_total", {}, 6e9},
-                        {"cycles_sampled_total", {}, 5e9}});
+                        {"cycles_sampled_total", {}, 5e9},
+                        {"cycles_idle_total", {}, 1e9}});
     EXPECT_DOUBLE_EQ(now.sum("perfvigil_cpu_seconds_total"), 5) << "the modes of a CPU are all of its time";
     EXPECT_DOUBLE_EQ(now.sum("perfvigil_clock_ledger_seconds_total"), 5);
 }

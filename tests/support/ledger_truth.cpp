@@ -39,6 +39,7 @@ void expect_counters(const CpuSlice& cpu, const SyntheticTruth& truth, const Syn
         }
     }
     EXPECT_EQ(cpu.cycles_sampled, truth.cycles_sampled);
+    EXPECT_EQ(cpu.cycles_idle, truth.cycles_idle);
     if (options.cycles && options.cycles_running >= 1) {
         EXPECT_EQ(cpu.cycles_counted, truth.cycles);
     }

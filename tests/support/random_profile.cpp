@@ -59,6 +59,7 @@ ProfileCpu random_cpu(Random& r) {
     sum.cycles_scaled = r.coin();
     sum.cycles_sampled = r.number();
     sum.cycles_samples = r.number();
+    sum.cycles_idle = r.number();
     sum.cycles_lost = r.number();
     sum.times_known = r.coin();
     sum.times = {CpuId{r.number32()}, r.number(), r.number(), r.number(),

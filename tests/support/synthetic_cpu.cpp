@@ -39,7 +39,9 @@ SyntheticTruth& SyntheticTruth::operator+=(const SyntheticTruth& more) {
     ticks_due += more.ticks_due;
     throttled_time += more.throttled_time;
     cycles += more.cycles;
+    cycles_in_idle += more.cycles_in_idle;
     cycles_sampled += more.cycles_sampled;
+    cycles_idle += more.cycles_idle;
     cycles_lost += more.cycles_lost;
     weights.busy += more.weights.busy;
     weights.idle += more.weights.idle;
@@ -143,6 +145,8 @@ void SyntheticStream::next_state(Cpu& cpu, MonotonicTime time) {
         cpu.state = State::kKernel;
     else
         cpu.state = task < cpu.facts.kernel + cpu.facts.softirq ? State::kSoftirq : State::kUser;
+    const double polls = cpu.facts.polls;
+    cpu.polling = polls >= 1 || (polls > 0 && chance() < polls);
     std::exponential_distribution<double> length(1.0 / static_cast<double>(kMeanState.count()));
     cpu.state_until = time + Nanoseconds(static_cast<std::int64_t>(length(random_)) + 1);
 }
@@ -159,8 +163,11 @@ void SyntheticStream::spend(Cpu& cpu, Nanoseconds time) {
     }
     if (!cpu.recorded) return;
     if (is_task(cpu.state)) cpu.truth.task += time;
-    if (is_task(cpu.state) || (cpu.facts.polls && cpu.state == State::kIdle)) {
-        cpu.cycles += ns * cpu.facts.cycles_per_microsecond / 1000;
+    const bool polling = cpu.polling && cpu.state == State::kIdle;
+    if (is_task(cpu.state) || polling) {
+        const std::uint64_t cycles = ns * cpu.facts.cycles_per_microsecond / 1000;
+        cpu.cycles += cycles;
+        cpu.truth.cycles_in_idle += polling ? cycles : 0;
     }
     if (cpu.state == State::kIdle) cpu.truth.idle += time;
     if (cpu.state == State::kIrqInIdle) cpu.truth.irq_in_idle += time;
@@ -185,6 +192,7 @@ void SyntheticStream::tick(std::size_t number, MonotonicTime time, MonotonicTime
     if (cpu.state == State::kIdle && !cpu.facts.samples_idle) {
         ++truth.idle_unsampled;
         truth.weights.idle_unsampled += period;
+        if (cpu.polling) cpu.sampled_until = cpu.cycles;  // that of cycles is not written either
         return;
     }
     const double into = to_seconds(time - (slice_end - options_.slice)) / to_seconds(options_.slice);
@@ -233,11 +241,12 @@ void SyntheticStream::write_samples(std::size_t number, MonotonicTime time, std:
     clock.period = cpu.period();
     move_sample(clock, true);
     if (!options_.cycles || cpu.cycles == cpu.sampled_until) return;
-    if (!is_task(cpu.state) && !cpu.facts.polls) return;
+    if (!is_task(cpu.state) && !cpu.polling) return;
     sample.id.id = cpu.cycles_id;
     sample.period = cpu.cycles - cpu.sampled_until;
     cpu.sampled_until = cpu.cycles;
     cpu.truth.cycles_sampled += sample.period;
+    cpu.truth.cycles_idle += clock.idle ? sample.period : 0;
     add(cpu.cycles_id, sample);
 }
 

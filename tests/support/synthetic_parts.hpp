@@ -32,6 +32,7 @@ struct SyntheticStream::Cpu {
     MonotonicTime next_tick{};
     SyntheticState state = SyntheticState::kIdle;
     MonotonicTime state_until{};
+    bool polling = false;  // if it is idle
     std::optional<MonotonicTime> throttled_since;
     std::uint64_t lost = 0;         // since opened
     std::uint64_t lost_unsaid = 0;  // LOST record still to be written

@@ -42,7 +42,7 @@ struct SyntheticCpu {
     Nanoseconds noticed{};                        // its events begin so long after it came back
     std::size_t pmu = 0;                          // into SyntheticOptions::core_pmus
     std::uint64_t cycles_per_microsecond = 3000;  // while a task runs; a halted CPU counts none
-    bool polls = false;                           // idle counts cycles too
+    double polls = 0;                             // share of idle that counts cycles too
 };
 
 // One core type's PMU, and the number it has in an extended hardware event.
@@ -114,7 +114,9 @@ struct SyntheticTruth {
     Nanoseconds longest_period{};
     Nanoseconds throttled_time{};
     std::uint64_t cycles = 0;          // counted
+    std::uint64_t cycles_in_idle = 0;  // of them
     std::uint64_t cycles_sampled = 0;  // Σ periods delivered
+    std::uint64_t cycles_idle = 0;     // of them: by idle samples
     std::uint64_t cycles_lost = 0;     // samples
 
     // More of the same CPU.

@@ -42,6 +42,22 @@ TEST(CyclesInIdle, SaysHowManyDoSo) {
     EXPECT_TRUE(std::isnan(figure(found, "idle_hertz_low", "cpu 0"))) << "only the first eight are listed";
 }
 
+TEST(CyclesInIdle, OfAWorkingCpuByItsSamples) {
+    ObservedProfile p;
+    add_cpu(p, 333, 1e9);
+    auto& sum = p.profile.cpus.back().sum;
+    sum.cycles_samples = 990;
+    sum.cycles_sampled = sum.cycles_counted;
+    EXPECT_FALSE(p.fires("cycles_in_idle"));
+    sum.cycles_idle = sum.cycles_counted / 3 * 2;
+    const auto found = p.find("cycles_in_idle");
+    EXPECT_THAT(found.evidence, HasSubstr("CPU 0 counted 1.00 billion cycles a second, 67 % of them in the idle loop, "
+                                          "and was busy at most 3"));
+    EXPECT_NEAR(found.at_least, 0.617, 0.005);
+    p.profile.degraded.push_back({"idle_by_task", "", ""});
+    EXPECT_FALSE(p.fires("cycles_in_idle")) << "what is taken for idle may be interrupts' work";
+}
+
 TEST(CyclesInIdle, NotWhereCyclesStopOrAreNotRecorded) {
     ObservedProfile p;
     add_cpu(p, 1000, 5e9);
