@@ -5,9 +5,9 @@
 
 namespace perfvigil::analyzer {
 
-void BrokenCounts::add(const Slice& slice, std::span<const std::uint64_t> stack_samples,
-                       std::span<const std::uint32_t> frame_functions, const ProfileTables& tables) {
-    constexpr std::uint32_t kNone = HashIndex::kNone;
+void BrokenCounts::add(const Slice& slice, std::span<const std::uint64_t> stack_samples, const FrameFunctions& frames,
+                       const ProfileTables& tables) {
+    constexpr std::uint32_t kNone = FrameFunctions::kNone;
     dso_seen_.assign(tables.dsos(), 0);
     rows_.resize(tables.dsos());
     for (std::size_t i = 0; i < slice.stacks.size(); ++i) {
@@ -15,9 +15,8 @@ void BrokenCounts::add(const Slice& slice, std::span<const std::uint64_t> stack_
         const Stack& stack = slice.stacks[i];
         std::uint32_t broken_in = kNone;
         for (const auto frame : slice.frames_of(stack)) {
-            const std::uint32_t function = frame_functions[frame];
-            if (slice.frames[frame].dso.value == 0 || tables.function_at(function).kernel) continue;
-            const std::uint32_t dso = tables.dso_of(function);
+            const std::uint32_t dso = frames.user_dso(frame);
+            if (dso == kNone) continue;
             if ((stack.flags & kStackBroken) != 0 && slice.frames[frame].dso == stack.broken_in) broken_in = dso;
             if (dso_seen_[dso] == i + 1) continue;
             dso_seen_[dso] = static_cast<std::uint32_t>(i + 1);

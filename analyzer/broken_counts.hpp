@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/profile.hpp"
+#include "analyzer/profile/frame_functions.hpp"
 #include "analyzer/profile/tables.hpp"
 #include "analyzer/slice.hpp"
 
@@ -14,9 +15,9 @@ namespace perfvigil::analyzer {
 
 class BrokenCounts {
 public:
-    // `stack_samples` by the slice's stacks, `frame_functions` by its frames.
-    void add(const Slice& slice, std::span<const std::uint64_t> stack_samples,
-             std::span<const std::uint32_t> frame_functions, const ProfileTables& tables);
+    // `stack_samples` by the slice's stacks; `frames` has looked at the slice.
+    void add(const Slice& slice, std::span<const std::uint64_t> stack_samples, const FrameFunctions& frames,
+             const ProfileTables& tables);
     // Names them by the same tables, before those are handed over.
     [[nodiscard]] std::vector<BrokenStacks> take(const ProfileTables& tables);
 

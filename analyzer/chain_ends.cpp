@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <ranges>
+#include <utility>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -20,6 +21,19 @@ bool has_callers(const Profile& profile, std::uint32_t event) {
     return std::ranges::any_of(profile.samples, [&](const ProfileSample& sample) {
         return sample.event == event && !sample.idle && profile.stacks[sample.stack].functions.size() > 1;
     });
+}
+
+// A row for each binary, and the one of each function.
+std::vector<std::uint32_t> rows_of_functions(const Profile& profile, std::vector<ChainEndCounts>& rows) {
+    boost::unordered_flat_map<std::string_view, std::uint32_t> places;
+    std::vector<std::uint32_t> row_of;
+    row_of.reserve(profile.functions.size());
+    for (const auto& function : profile.functions) {
+        const auto [at, fresh] = places.try_emplace(function.dso, static_cast<std::uint32_t>(rows.size()));
+        if (fresh) rows.push_back({.dso = function.dso});
+        row_of.push_back(at->second);
+    }
+    return row_of;
 }
 
 std::string mark_of(ChainEnd end) { return '[' + std::string(chain_end_name(end)) + ']'; }
@@ -66,23 +80,15 @@ std::vector<ChainEndCounts> chain_end_counts(const Profile& profile, std::uint32
     }
     ChainEnds ends(profile);
     std::vector<ChainEndCounts> rows;
-    struct Place {
-        std::size_t row = 0;
-        std::size_t counted = 0;  // the stack that was counted last, plus one
-    };
-    boost::unordered_flat_map<std::string_view, Place> places;
+    const auto row_of = rows_of_functions(profile, rows);
+    std::vector<std::size_t> counted(rows.size());  // by row: the stack that was counted last, plus one
     for (std::size_t i = 0; i < profile.stacks.size(); ++i) {
         const auto& stack = profile.stacks[i];
         if (samples[i] == 0 || stack.functions.empty()) continue;
         for (const auto function : stack.functions) {
-            const auto [at, fresh] = places.try_emplace(profile.functions[function].dso, Place{.row = rows.size()});
-            if (fresh) rows.push_back({.dso = profile.functions[function].dso});
-            if (at->second.counted == i + 1) continue;
-            at->second.counted = i + 1;
-            rows[at->second.row].samples += samples[i];
+            if (std::exchange(counted[row_of[function]], i + 1) != i + 1) rows[row_of[function]].samples += samples[i];
         }
-        const auto& outermost = profile.functions[stack.functions.back()];
-        rows[places.at(outermost.dso).row].ends[index_of(ends.of(stack))] += samples[i];
+        rows[row_of[stack.functions.back()]].ends[index_of(ends.of(stack))] += samples[i];
     }
     std::erase_if(rows, [](const ChainEndCounts& row) { return row.unrooted() == 0; });
     std::ranges::stable_sort(rows, [](const ChainEndCounts& a, const ChainEndCounts& b) {

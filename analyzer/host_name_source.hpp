@@ -2,6 +2,10 @@
 // Names for a capture from the files of this host and of SymbolSources.
 #pragma once
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "analyzer/name_source.hpp"
 #include "analyzer/symbols/host_names.hpp"
 #include "analyzer/unwind/capture_unwinding.hpp"
@@ -17,6 +21,9 @@ public:
 
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override {
         return names_.resolve(dso, offset);
+    }
+    [[nodiscard]] std::vector<Symbol> resolve_all(std::span<const CodePlace> places) override {
+        return names_.resolve_all(places);
     }
     [[nodiscard]] FileFacts describe(const collector::DsoRef& dso) override { return names_.describe(dso); }
     void begin_window() override { names_.begin_window(); }

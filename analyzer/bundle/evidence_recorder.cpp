@@ -12,6 +12,14 @@ Symbol EvidenceRecorder::resolve(const collector::DsoRef& dso, std::uint64_t off
     return symbol;
 }
 
+std::vector<Symbol> EvidenceRecorder::resolve_all(std::span<const CodePlace> places) {
+    auto symbols = source_.resolve_all(places);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        dso_of(*places[i].dso).answers[places[i].offset].symbol = symbol_number(symbols[i]);
+    }
+    return symbols;
+}
+
 FileFacts EvidenceRecorder::describe(const collector::DsoRef& dso) {
     auto facts = source_.describe(dso);
     const auto number_or_none = [&](const std::string& text) { return text.empty() ? 0 : string_number(text) + 1; };

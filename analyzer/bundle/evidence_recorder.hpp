@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -23,6 +24,7 @@ public:
     explicit EvidenceRecorder(NameSource& source) : source_(source) {}
 
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override;
+    [[nodiscard]] std::vector<Symbol> resolve_all(std::span<const CodePlace> places) override;
     [[nodiscard]] FileFacts describe(const collector::DsoRef& dso) override;
     void begin_window() override { source_.begin_window(); }
     void begin_slice(MonotonicTime from, MonotonicTime to) override { source_.begin_slice(from, to); }

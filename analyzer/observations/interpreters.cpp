@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include <fmt/format.h>
 
 #include "analyzer/observations/phrases.hpp"
@@ -55,20 +57,15 @@ bool is_binary(std::string_view name, std::string_view begins) {
     return name.empty() || name.front() == '.' || name.front() == '-' || (name.front() >= '0' && name.front() <= '9');
 }
 
-// By function: 1 + the interpreter whose binary it lies in, 0 for none.
-std::vector<std::uint8_t> by_function(const Profile& profile) {
-    std::vector<std::uint8_t> numbers(profile.functions.size());
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const auto& function = profile.functions[i];
-        if (function.kernel) continue;
-        const auto name = base_name(function.dso);
-        for (std::size_t k = 0; k < kInterpreters.size() && numbers[i] == 0; ++k) {
-            const auto& binaries = kInterpreters[k].binaries;
-            const bool is = std::ranges::any_of(binaries, [&](auto begins) { return is_binary(name, begins); });
-            if (is) numbers[i] = static_cast<std::uint8_t>(k + 1);
-        }
+// 1 + the interpreter whose binary it is, 0 for none.
+std::uint8_t interpreter_of(std::string_view dso) {
+    const auto name = base_name(dso);
+    for (std::size_t k = 0; k < kInterpreters.size(); ++k) {
+        const auto& binaries = kInterpreters[k].binaries;
+        const bool is = std::ranges::any_of(binaries, [&](auto begins) { return is_binary(name, begins); });
+        if (is) return static_cast<std::uint8_t>(k + 1);
     }
-    return numbers;
+    return 0;
 }
 
 bool runs_instructions(const Interpreter& interpreter, const ProfileFunction& function) {
@@ -85,6 +82,29 @@ bool is_named_by_run_time(const ProfileFunction& function) {
            (function.dso == "[jit]" || (file.starts_with("perf-") && file.ends_with(".map")));
 }
 
+// What one function says of the stacks it stands on.
+struct Part {
+    std::uint8_t interpreter = 0;  // 1 + the one in whose binary it lies
+    bool loop = false;             // it runs that one's instructions
+    bool named = false;            // a run time named it
+    [[nodiscard]] bool none() const { return interpreter == 0 && !named; }
+};
+
+std::vector<Part> parts_of(const Profile& profile) {
+    boost::unordered_flat_map<std::string_view, std::uint8_t> interpreters;  // by Dso
+    std::vector<Part> parts(profile.functions.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const auto& function = profile.functions[i];
+        parts[i].named = is_named_by_run_time(function);
+        if (function.kernel) continue;
+        const auto [at, fresh] = interpreters.try_emplace(function.dso);
+        if (fresh) at->second = interpreter_of(function.dso);
+        parts[i].interpreter = at->second;
+        parts[i].loop = at->second != 0 && runs_instructions(kInterpreters[at->second - 1U], function);
+    }
+    return parts;
+}
+
 struct Found {
     Sum sum;   // with the interpreter on the stack, and no name of a function of the script
     Sum loop;  // of them with the function that runs instructions
@@ -93,8 +113,9 @@ struct Found {
 
 std::array<Found, kInterpreters.size()> sums_of(const Tally& tally) {
     const Profile& profile = tally.profile();
-    const auto interpreters = by_function(profile);
+    const auto parts = parts_of(profile);
     std::array<Found, kInterpreters.size()> all{};
+    if (std::ranges::all_of(parts, &Part::none)) return all;
     for (const auto& sample : profile.samples) {
         if (sample.event != tally.event() || sample.idle) continue;
         std::uint8_t interpreter = 0;
@@ -102,12 +123,12 @@ std::array<Found, kInterpreters.size()> sums_of(const Tally& tally) {
         bool loop = false;
         bool named = false;
         for (const auto number : profile.stacks[sample.stack].functions) {
-            const auto& function = profile.functions[number];
-            named = named || is_named_by_run_time(function);
-            if (interpreters[number] == 0) continue;
-            if (interpreter == 0) of = number;
-            interpreter = interpreter == 0 ? interpreters[number] : interpreter;
-            loop = loop || runs_instructions(kInterpreters[interpreters[number] - 1U], function);
+            const Part part = parts[number];
+            named = named || part.named;
+            loop = loop || part.loop;
+            if (interpreter != 0 || part.interpreter == 0) continue;
+            interpreter = part.interpreter;
+            of = number;
         }
         if (interpreter == 0 || named) continue;
         Found& found = all[interpreter - 1U];

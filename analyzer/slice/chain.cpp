@@ -18,7 +18,7 @@ std::uint32_t FrameTable::number_of(const Frame& frame, const collector::DsoRef&
 
 FrameTable::Slot& FrameTable::slot_of(const Frame& frame) {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t at = mix(mix(hash_seed(), frame.offset), frame.dso.value) & mask;
+    std::size_t at = first_place(frame);
     while (slots_[at].number != kNone && (slots_[at].offset != frame.offset || slots_[at].dso != frame.dso)) {
         at = (at + 1) & mask;
     }

@@ -19,6 +19,11 @@ public:
     [[nodiscard]] const Frame& frame(std::uint32_t number) const { return frames_[number]; }
     // Of a frame that has one.
     [[nodiscard]] const collector::DsoRef& dso_of(std::uint32_t number) const { return dsos_[dso_numbers_[number]]; }
+    [[nodiscard]] std::uint32_t dso_number_of(std::uint32_t number) const { return dso_numbers_[number]; }
+    // number_of() of this frame will follow: has its place in memory fetched.
+    void expect(const Frame& frame) const {
+        if (!slots_.empty()) __builtin_prefetch(&slots_[first_place(frame)]);
+    }
     [[nodiscard]] std::size_t size() const { return frames_.size(); }
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     // Where the path of a chain begins. Paths of numbers of different generations are never equal.
@@ -33,6 +38,9 @@ private:
         collector::DsoId dso{};
         std::uint32_t number = kNone;
     };
+    [[nodiscard]] std::size_t first_place(const Frame& frame) const {
+        return mix(mix(hash_seed(), frame.offset), frame.dso.value) & (slots_.size() - 1);
+    }
     [[nodiscard]] Slot& slot_of(const Frame& frame);
     [[nodiscard]] std::uint32_t dso_number(const collector::DsoRef& dso);
     void grow();

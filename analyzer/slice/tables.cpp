@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 namespace perfvigil::analyzer {
 namespace {
@@ -28,7 +29,6 @@ void SliceTables::start(std::unique_ptr<Slice> slice) {
     used_slots_ = 0;
     entries_.clear();
     actors_.clear();
-    dsos_.clear();
 }
 
 std::size_t SliceTables::bytes() const {
@@ -107,6 +107,7 @@ std::uint32_t SliceTables::place_of(std::uint32_t number) {
     if (numbers_generation_ != numbers_->generation()) {
         numbers_generation_ = numbers_->generation();
         places_.clear();
+        dso_marks_.clear();
     }
     if (number < places_.size() && places_[number].mark == mark_) return places_[number].position;
     return add_frame(number);
@@ -119,12 +120,9 @@ std::uint32_t SliceTables::add_frame(std::uint32_t number) {
     const Frame& frame = numbers_->frame(number);
     slice_->frames.push_back(frame);
     if (frame.dso.value == 0) return position;
-    const std::uint64_t hash = mix(hash_seed(), frame.dso.value);
-    const auto known = dsos_.find(hash, [&](std::uint32_t at) { return slice_->dsos[at]->id == frame.dso; });
-    if (known == kNone) {
-        dsos_.insert(hash, static_cast<std::uint32_t>(slice_->dsos.size()));
-        slice_->dsos.push_back(numbers_->dso_of(number));
-    }
+    const std::uint32_t dso = numbers_->dso_number_of(number);
+    if (dso >= dso_marks_.size()) dso_marks_.resize(std::max<std::size_t>(dso + 1, dso_marks_.size() * 2));
+    if (std::exchange(dso_marks_[dso], mark_) != mark_) slice_->dsos.push_back(numbers_->dso_of(number));
     return position;
 }
 

@@ -102,13 +102,13 @@ private:
     };
     std::vector<Place> places_;  // by number
     std::uint32_t mark_ = 0;
+    std::vector<std::uint32_t> dso_marks_;  // by the frames' Dso number: mark_ where the slice has it
     std::uint32_t numbers_generation_ = 0;
 
     std::vector<Slot> slots_;  // a power of two, at most half full
     std::size_t used_slots_ = 0;
     HashIndex entries_;  // those that are not their stack's first
     HashIndex actors_;
-    HashIndex dsos_;
     Chain shortened_;
     Pending pending_;
 };

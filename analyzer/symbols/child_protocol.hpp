@@ -3,8 +3,8 @@
 // that it is ready (a reply to request 0: its sandbox is closed); from then on one request, one reply, in turn. A
 // request carries two descriptors: the file to read (regular, opened for reading) and a memfd for the answer, which the
 // caller seals before it looks: empty for symbols (table_format.hpp), with the question at its head for source lines
-// (lines_format.hpp), modules (module_question.hpp) and inlined calls (inlined_format.hpp). Inlined calls may need a
-// third one: of the file that this one shares debug information with.
+// (lines_format.hpp), modules (module_question.hpp), inlined calls (inlined_format.hpp) and names. Inlined calls may
+// need a third one: of the file that this one shares debug information with.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "analyzer/symbols/table_format.hpp"
 #include "base/bytes.hpp"
 
 namespace perfvigil::analyzer {
@@ -36,6 +37,8 @@ enum class RequestKind : std::uint32_t {
     kInlined = 7,
     kInlinedInModule = 8,  // of a kernel module: its sections, then the addresses, which are runtime addresses
     kPackages = 9,         // of an rpm database: the answer is text, as apk keeps its own (child/rpm_packages.hpp)
+    // Names of tables in NameForm::kLinker, as they are shown (child/demangled_names.hpp). The file is the memfd again.
+    kDemangle = 10,
 };
 
 struct SymbolRequest {
@@ -44,6 +47,7 @@ struct SymbolRequest {
     std::uint64_t max_table_bytes = 0;  // of the answer
     std::uint32_t cpu_seconds = 0;      // the child dies by SIGXCPU when one file takes longer
     std::uint32_t crc = 0;              // kLinkedDebugFile
+    NameForm names = NameForm::kShown;  // of what tables of functions hold
 };
 
 enum class ReplyStatus : std::uint32_t {
@@ -67,6 +71,7 @@ struct SymbolReply {
     writer.u64(request.id);
     writer.u64(request.max_table_bytes);
     writer.u32(request.crc);
+    writer.u32(static_cast<std::uint32_t>(request.names));
     return out;
 }
 
@@ -79,8 +84,11 @@ struct SymbolReply {
     request.id = reader.u64();
     request.max_table_bytes = reader.u64();
     request.crc = reader.u32();
-    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kPackages)) return std::nullopt;
+    const auto names = reader.u32();
+    if (!known || !reader.ok() || kind > static_cast<std::uint32_t>(RequestKind::kDemangle)) return std::nullopt;
+    if (names > static_cast<std::uint32_t>(NameForm::kLinker)) return std::nullopt;
     request.kind = static_cast<RequestKind>(kind);
+    request.names = static_cast<NameForm>(names);
     return request;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,9 @@ public:
 
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override {
         return names().symbolizer().resolve(dso, offset);
+    }
+    [[nodiscard]] std::vector<Symbol> resolve_all(std::span<const CodePlace> places) override {
+        return names().symbolizer().resolve_all(places);
     }
     [[nodiscard]] FileFacts describe(const collector::DsoRef& dso) override {
         return names().symbolizer().describe(dso);

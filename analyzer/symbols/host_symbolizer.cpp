@@ -95,18 +95,49 @@ HostSymbolizer::HostSymbolizer(HostSymbolizerOptions options, FileSource& files,
 HostSymbolizer::~HostSymbolizer() = default;
 
 Symbol HostSymbolizer::resolve(const collector::DsoRef& dso, std::uint64_t offset) {
-    switch (dso->kind) {
-        case collector::DsoKind::kKernel: return kernel_.resolve(RuntimeAddress{offset});
-        case collector::DsoKind::kKernelCode:
-            return {.name = dso->function, .dso = dso->path, .start = dso->start, .size = dso->size};
-        case collector::DsoKind::kFile: return resolve_file(*dso, offset);
-        case collector::DsoKind::kVdso: return resolve_vdso(*dso, offset);
-        case collector::DsoKind::kVsyscall: return resolve_vsyscall(offset);
-        case collector::DsoKind::kAnonymous: return resolve_anonymous(*dso, offset);
-        // Copies of single instructions, run out of line for a probe: the page has no functions.
-        case collector::DsoKind::kUprobes: return unknown(UnknownReason::kNoSymbols, "[uprobes]");
+    auto found = find(dso, offset);
+    if (found.table != nullptr) show(found);
+    return found.symbol;
+}
+
+std::vector<Symbol> HostSymbolizer::resolve_all(std::span<const CodePlace> places) {
+    std::vector<Found> all;
+    all.reserve(places.size());
+    boost::unordered_flat_map<FileTable*, std::vector<std::string_view>> mangled;
+    for (const auto& place : places) {
+        const auto& found = all.emplace_back(find(*place.dso, place.offset));
+        if (found.table != nullptr && is_mangled(found.symbol.name)) mangled[found.table].push_back(found.symbol.name);
     }
-    return unknown(UnknownReason::kUnmapped, "[unknown]");
+    for (const auto& [table, names] : mangled) tables_.demangle(*table, names);
+    std::vector<Symbol> symbols;
+    symbols.reserve(all.size());
+    for (auto& found : all) {
+        if (found.table != nullptr) show(found);
+        symbols.push_back(found.symbol);
+    }
+    return symbols;
+}
+
+void HostSymbolizer::show(Found& found) {
+    if (const auto name = tables_.shown(*found.table, found.symbol.name))
+        found.symbol.name = *name;
+    else
+        found.symbol = unknown(UnknownReason::kPending, found.symbol.dso);
+}
+
+HostSymbolizer::Found HostSymbolizer::find(const collector::DsoRef& dso, std::uint64_t offset) {
+    switch (dso->kind) {
+        case collector::DsoKind::kKernel: return {kernel_.resolve(RuntimeAddress{offset})};
+        case collector::DsoKind::kKernelCode:
+            return {{.name = dso->function, .dso = dso->path, .start = dso->start, .size = dso->size}};
+        case collector::DsoKind::kFile: return find_in_file(*dso, offset);
+        case collector::DsoKind::kVdso: return find_in_vdso(*dso, offset);
+        case collector::DsoKind::kVsyscall: return {resolve_vsyscall(offset)};
+        case collector::DsoKind::kAnonymous: return {resolve_anonymous(*dso, offset)};
+        // Copies of single instructions, run out of line for a probe: the page has no functions.
+        case collector::DsoKind::kUprobes: return {unknown(UnknownReason::kNoSymbols, "[uprobes]")};
+    }
+    return {unknown(UnknownReason::kUnmapped, "[unknown]")};
 }
 
 void HostSymbolizer::begin_window() {
@@ -158,10 +189,10 @@ void HostSymbolizer::give_up(State& state, UnknownReason reason) {
 
 // --- files
 
-Symbol HostSymbolizer::resolve_file(const collector::Dso& dso, std::uint64_t offset) {
+HostSymbolizer::Found HostSymbolizer::find_in_file(const collector::Dso& dso, std::uint64_t offset) {
     State& state = state_of(dso);
     if (dso.build_id.empty() && pid_of_jit_marker(dso.path)) {
-        return resolve_jit(jit_.find_in_dump(dso, offset), state.path);
+        return {resolve_jit(jit_.find_in_dump(dso, offset), state.path)};
     }
     auto table = state.table.lock();
     if (table == nullptr) {
@@ -169,18 +200,19 @@ Symbol HostSymbolizer::resolve_file(const collector::Dso& dso, std::uint64_t off
         if (due(state) || state.reason == UnknownReason::kNone) load_file(dso, state);
         table = state.table.lock();
     }
-    if (table == nullptr) return unknown(state.reason, state.path);
+    if (table == nullptr) return {unknown(state.reason, state.path)};
     table->last_used = window_;
-    return name_in(state, *table, offset);
+    return find_in_table(state, *table, offset);
 }
 
-Symbol HostSymbolizer::name_in(State& state, const FileTable& table, std::uint64_t offset) const {
-    if (!table.symbols || table.reason != UnknownReason::kNone) return unknown(table.reason, state.path);
+HostSymbolizer::Found HostSymbolizer::find_in_table(State& state, FileTable& table, std::uint64_t offset) {
+    if (!table.symbols || table.reason != UnknownReason::kNone) return {unknown(table.reason, state.path)};
     if (const auto function = table.find(FileOffset{offset})) {
-        return {.name = function->name, .dso = state.path, .start = function->start.value, .size = function->size};
+        return {{.name = function->name, .dso = state.path, .start = function->start.value, .size = function->size},
+                &table};
     }
     // With the dynamic symbols alone a gap says that the file is stripped, no more.
-    return unknown(table.has_symtab() ? UnknownReason::kOutsideSymbols : UnknownReason::kNoSymbols, state.path);
+    return {unknown(table.has_symtab() ? UnknownReason::kOutsideSymbols : UnknownReason::kNoSymbols, state.path)};
 }
 
 void HostSymbolizer::load_file(const collector::Dso& dso, State& state) {
@@ -282,16 +314,16 @@ FileFacts HostSymbolizer::describe(const collector::DsoRef& dso) {
 
 // --- vDSO
 
-Symbol HostSymbolizer::resolve_vdso(const collector::Dso& dso, std::uint64_t offset) {
+HostSymbolizer::Found HostSymbolizer::find_in_vdso(const collector::Dso& dso, std::uint64_t offset) {
     State& state = state_of(dso);
     auto table = state.table.lock();
     if (table == nullptr && (due(state) || state.reason == UnknownReason::kNone)) {
         load_vdso(dso, state);
         table = state.table.lock();
     }
-    if (table == nullptr) return unknown(state.reason, state.path);
+    if (table == nullptr) return {unknown(state.reason, state.path)};
     table->last_used = window_;
-    return name_in(state, *table, offset);
+    return find_in_table(state, *table, offset);
 }
 
 void HostSymbolizer::load_vdso(const collector::Dso& dso, State& state) {

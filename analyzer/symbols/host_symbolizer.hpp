@@ -17,6 +17,7 @@
 #include <expected>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,7 @@ public:
     ~HostSymbolizer() override;
 
     [[nodiscard]] Symbol resolve(const collector::DsoRef& dso, std::uint64_t offset) override;
+    [[nodiscard]] std::vector<Symbol> resolve_all(std::span<const CodePlace> places) override;
     // Opens the file once more where need be; may block as resolve() does.
     [[nodiscard]] FileFacts describe(const collector::DsoRef& dso) override;
     void begin_window() override;
@@ -103,13 +105,21 @@ private:
         std::uint64_t last_used = 0;
     };
 
+    // A symbol with the linker's name where it is of a table's function, else with the name to show.
+    struct Found {
+        Symbol symbol;
+        FileTable* table = nullptr;
+    };
+
     State& state_of(const collector::Dso& dso);
-    [[nodiscard]] Symbol resolve_file(const collector::Dso& dso, std::uint64_t offset);
-    [[nodiscard]] Symbol resolve_vdso(const collector::Dso& dso, std::uint64_t offset);
+    [[nodiscard]] Found find(const collector::DsoRef& dso, std::uint64_t offset);
+    void show(Found& found);
+    [[nodiscard]] Found find_in_file(const collector::Dso& dso, std::uint64_t offset);
+    [[nodiscard]] Found find_in_vdso(const collector::Dso& dso, std::uint64_t offset);
+    [[nodiscard]] static Found find_in_table(State& state, FileTable& table, std::uint64_t offset);
     [[nodiscard]] Symbol resolve_anonymous(const collector::Dso& dso, std::uint64_t offset);
     [[nodiscard]] Symbol resolve_jit(const std::expected<JitNames::Function, JitNames::Missing>& found,
                                      std::string_view nameless_dso) const;
-    [[nodiscard]] Symbol name_in(State& state, const FileTable& table, std::uint64_t offset) const;
     void load_file(const collector::Dso& dso, State& state);
     void load_vdso(const collector::Dso& dso, State& state);
     [[nodiscard]] Result<OpenedFileRef> vdso_of(const BuildId& build_id) const;

@@ -15,8 +15,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "analyzer/symbols/lines_format.hpp"
+#include "base/text.hpp"
 
 namespace perfvigil::analyzer {
 namespace {
@@ -112,21 +114,21 @@ SymbolChild::SymbolChild(SymbolChildOptions options, const Clock& clock) : optio
 
 SymbolChild::~SymbolChild() { stop(); }
 
-Result<MappedFile> SymbolChild::table_of(RequestKind kind, int fd, std::uint32_t crc) {
+Result<MappedFile> SymbolChild::table_of(const Question& question, int fd) {
     auto table = new_table();
     if (!table) return fail(std::move(table.error()));
-    if (auto asked = ask(kind, fd, table->get(), crc); !asked) return fail(std::move(asked.error()));
+    if (auto asked = ask(question, fd, table->get()); !asked) return fail(std::move(asked.error()));
     return seal_and_map(*table);
 }
 
-Result<FileSymbols> SymbolChild::read(RequestKind kind, int fd, std::uint32_t crc) {
-    auto table = table_of(kind, fd, crc);
+Result<FileSymbols> SymbolChild::read_table(const Question& question, int fd) {
+    auto table = table_of(question, fd);
     if (!table) return fail(std::move(table.error()));
     return FileSymbols::from_mapping(std::move(*table));
 }
 
 Result<FileUnwind> SymbolChild::read_unwind(int fd) {
-    auto table = table_of(RequestKind::kUnwind, fd);
+    auto table = table_of({.kind = RequestKind::kUnwind}, fd);
     if (!table) return fail(std::move(table.error()));
     return FileUnwind::from_mapping(std::move(*table));
 }
@@ -137,7 +139,8 @@ Result<FileSymbols> SymbolChild::read_module(int fd, const std::vector<PlacedSec
     auto table = new_table();
     if (!table) return fail(std::move(table.error()));
     if (auto written = write_all(table->get(), *question); !written) return fail(std::move(written.error()));
-    if (auto asked = ask(RequestKind::kModule, fd, table->get()); !asked) return fail(std::move(asked.error()));
+    if (auto asked = ask({.kind = RequestKind::kModule}, fd, table->get()); !asked)
+        return fail(std::move(asked.error()));
     auto mapped = seal_and_map(*table);
     if (!mapped) return fail(std::move(mapped.error()));
     return FileSymbols::from_mapping(std::move(*mapped), question->size());
@@ -146,9 +149,34 @@ Result<FileSymbols> SymbolChild::read_module(int fd, const std::vector<PlacedSec
 Result<UniqueFd> SymbolChild::inflate(int fd) {
     auto made = new_table();
     if (!made) return made;
-    if (auto asked = ask(RequestKind::kInflate, fd, made->get()); !asked) return fail(std::move(asked.error()));
+    if (auto asked = ask({.kind = RequestKind::kInflate}, fd, made->get()); !asked)
+        return fail(std::move(asked.error()));
     if (auto sealed = seal(*made); !sealed) return fail(std::move(sealed.error()));
     return made;
+}
+
+Result<std::vector<std::string>> SymbolChild::demangled(std::span<const std::string_view> names) {
+    std::string question;
+    for (const auto name : names) {
+        question += name.substr(0, name.find('\0'));  // the table's word, which is not ours
+        question += '\0';
+    }
+    auto table = new_table();
+    if (!table) return fail(std::move(table.error()));
+    if (auto written = write_all(table->get(), std::as_bytes(std::span(question))); !written) {
+        return fail(std::move(written.error()));
+    }
+    if (auto asked = ask({.kind = RequestKind::kDemangle}, table->get(), table->get()); !asked) {
+        return fail(std::move(asked.error()));
+    }
+    const auto mapped = seal_and_map(*table);
+    if (!mapped) return fail(mapped.error());
+    std::string_view answer(reinterpret_cast<const char*>(mapped->bytes().data()), mapped->bytes().size());
+    answer.remove_prefix(std::min(answer.size(), question.size()));
+    std::vector<std::string> shown;
+    while (!answer.empty() && shown.size() < names.size()) shown.emplace_back(next_piece(answer, '\0'));
+    if (shown.size() != names.size()) return fail(ErrorCode::kInvalid, "the answer lacks names");
+    return shown;
 }
 
 Result<SourceLines> SymbolChild::lines(int fd, std::vector<LinkAddress> addresses) {
@@ -181,7 +209,8 @@ Result<Answer> SymbolChild::addresses_answered(RequestKind kind, int fd, std::ve
     auto table = new_table();
     if (!table) return fail(std::move(table.error()));
     if (auto written = write_all(table->get(), question); !written) return fail(std::move(written.error()));
-    if (auto asked = ask(kind, fd, table->get(), 0, shared); !asked) return fail(std::move(asked.error()));
+    if (auto asked = ask({.kind = kind, .shared = shared}, fd, table->get()); !asked)
+        return fail(std::move(asked.error()));
     const auto mapped = seal_and_map(*table);
     if (!mapped) return fail(mapped.error());
     const Bytes answer = mapped->bytes();
@@ -190,10 +219,10 @@ Result<Answer> SymbolChild::addresses_answered(RequestKind kind, int fd, std::ve
 }
 
 // One request, answered into `table`.
-Result<void> SymbolChild::ask(RequestKind kind, int file, int table, std::uint32_t crc, int shared) {
+Result<void> SymbolChild::ask(const Question& question, int file, int table) {
     if (cancelled()) return fail(ErrorCode::kCancelled, std::string(kProgramName) + ": cancelled");
     if (auto running = ensure_running(); !running) return running;
-    Result<void> done = send_request(kind, file, table, crc, shared);
+    Result<void> done = send_request(question, file, table);
     if (done) done = wait_reply();
     if (!done) return fail(std::move(done.error()).at(kProgramName));
     return {};
@@ -244,14 +273,15 @@ Result<void> SymbolChild::start() {
     return fail(ErrorCode::kIo, options_.program + ": ended before it was ready, or is another program");
 }
 
-Result<void> SymbolChild::send_request(RequestKind kind, int file, int table, std::uint32_t crc, int shared) {
-    auto text = encode(SymbolRequest{.kind = kind,
+Result<void> SymbolChild::send_request(const Question& question, int file, int table) {
+    auto text = encode(SymbolRequest{.kind = question.kind,
                                      .id = next_request_,
                                      .max_table_bytes = options_.table_bytes,
                                      .cpu_seconds = options_.cpu_seconds,
-                                     .crc = crc});
-    const std::array<int, kMaxRequestDescriptors> fds{file, table, shared};
-    const std::size_t fds_size = (shared < 0 ? kRequestDescriptors : kMaxRequestDescriptors) * sizeof(int);
+                                     .crc = question.crc,
+                                     .names = question.names});
+    const std::array<int, kMaxRequestDescriptors> fds{file, table, question.shared};
+    const std::size_t fds_size = (question.shared < 0 ? kRequestDescriptors : kMaxRequestDescriptors) * sizeof(int);
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(fds))> control{};
     iovec part{.iov_base = text.data(), .iov_len = text.size()};
     msghdr message{};

@@ -9,7 +9,9 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/symbols/child_protocol.hpp"
@@ -58,13 +60,20 @@ public:
     // The functions of the regular file behind `fd`, which stays the caller's. kInvalid: this file's own fault (it
     // ended the child, went over a limit, made it answer nonsense), asking again is useless. kBusy: no child may be
     // started yet. Anything else: the child cannot be started or fed, whatever the file.
-    [[nodiscard]] Result<FileSymbols> read(int fd) { return read(RequestKind::kSymbols, fd); }
-    // Those of a separate debug file; offsets of the table are link addresses then.
-    [[nodiscard]] Result<FileSymbols> read_debug_file(int fd) { return read(RequestKind::kDebugFile, fd); }
-    // The same, where the file is known by its checksum alone; kNotFound: it has another one.
-    [[nodiscard]] Result<FileSymbols> read_linked_debug_file(int fd, std::uint32_t crc) {
-        return read(RequestKind::kLinkedDebugFile, fd, crc);
+    [[nodiscard]] Result<FileSymbols> read(int fd, NameForm names = NameForm::kShown) {
+        return read_table({.kind = RequestKind::kSymbols, .names = names}, fd);
     }
+    // Those of a separate debug file; offsets of the table are link addresses then.
+    [[nodiscard]] Result<FileSymbols> read_debug_file(int fd, NameForm names = NameForm::kShown) {
+        return read_table({.kind = RequestKind::kDebugFile, .names = names}, fd);
+    }
+    // The same, where the file is known by its checksum alone; kNotFound: it has another one.
+    [[nodiscard]] Result<FileSymbols> read_linked_debug_file(int fd, std::uint32_t crc,
+                                                             NameForm names = NameForm::kShown) {
+        return read_table({.kind = RequestKind::kLinkedDebugFile, .crc = crc, .names = names}, fd);
+    }
+    // The names to show for names of a table in NameForm::kLinker, in their order. kInvalid: the fault is theirs.
+    [[nodiscard]] Result<std::vector<std::string>> demangled(std::span<const std::string_view> names);
     // How to unwind the file's code: of the file itself or of its separate debug file. Errors as above.
     [[nodiscard]] Result<FileUnwind> read_unwind(int fd);
     // Those of a kernel module (ET_REL, not compressed) by runtime address, where its sections lie as given;
@@ -73,7 +82,7 @@ public:
     // What a compressed file holds, up to the limit of a table, in memory that nobody can change.
     [[nodiscard]] Result<UniqueFd> inflate(int fd);
     // The packages of an rpm database, as text in apk's form.
-    [[nodiscard]] Result<MappedFile> packages(int fd) { return table_of(RequestKind::kPackages, fd); }
+    [[nodiscard]] Result<MappedFile> packages(int fd) { return table_of({.kind = RequestKind::kPackages}, fd); }
     // Where in the sources these instructions of the file come from; errors as above. Addresses in any order.
     [[nodiscard]] Result<SourceLines> lines(int fd, std::vector<LinkAddress> addresses);
     // Which calls were inlined there, with source lines. `shared`: the file that InlinedFrames::alt() names, -1: none.
@@ -87,18 +96,24 @@ public:
     [[nodiscard]] pid_t pid() const { return pid_; }  // 0: none is running
 
 private:
-    [[nodiscard]] Result<FileSymbols> read(RequestKind kind, int fd, std::uint32_t crc = 0);
+    // What is asked; the limits and the number come from here.
+    struct Question {
+        RequestKind kind{};
+        std::uint32_t crc = 0;
+        NameForm names = NameForm::kShown;
+        int shared = -1;  // -1: there is none
+    };
+    [[nodiscard]] Result<FileSymbols> read_table(const Question& question, int fd);
     // The sealed answer.
-    [[nodiscard]] Result<MappedFile> table_of(RequestKind kind, int fd, std::uint32_t crc = 0);
+    [[nodiscard]] Result<MappedFile> table_of(const Question& question, int fd);
     [[nodiscard]] Result<void> ensure_running();
     [[nodiscard]] Result<void> start();
     // `question`: what goes in front of the addresses.
     template <class Answer>
     [[nodiscard]] Result<Answer> addresses_answered(RequestKind kind, int fd, std::vector<LinkAddress> addresses,
                                                     int shared, std::vector<std::byte> question = {});
-    // `shared`: -1 where there is none.
-    [[nodiscard]] Result<void> ask(RequestKind kind, int file, int table, std::uint32_t crc = 0, int shared = -1);
-    [[nodiscard]] Result<void> send_request(RequestKind kind, int file, int table, std::uint32_t crc, int shared);
+    [[nodiscard]] Result<void> ask(const Question& question, int file, int table);
+    [[nodiscard]] Result<void> send_request(const Question& question, int file, int table);
     // nullopt: it did not answer in time; an empty reply: it is gone or talks nonsense.
     struct Answer {
         std::optional<SymbolReply> reply;

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <vector>
 
+#include "base/text.hpp"
+
 namespace perfvigil::analyzer {
 namespace {
 
@@ -51,7 +53,7 @@ FileTableRef SymbolTables::use(FileTableRef table) {
 FileTableRef SymbolTables::load_debug_alone(const OpenedFile& debug_file) {
     const auto key = identity(debug_file);
     if (const auto found = tables_.find(key); found != tables_.end()) return use(found->second);
-    auto symbols = child_.read(debug_file.fd.get());
+    auto symbols = child_.read(debug_file.fd.get(), NameForm::kLinker);
     if (!symbols || symbols->state() != FileState::kFunctions) return nullptr;
     auto table = std::make_shared<FileTable>();
     table->symbols = std::move(*symbols);
@@ -61,7 +63,7 @@ FileTableRef SymbolTables::load_debug_alone(const OpenedFile& debug_file) {
 
 FileTableRef SymbolTables::read(const OpenedFile& file, const std::string& path) {
     auto table = std::make_shared<FileTable>();
-    auto symbols = child_.read(file.fd.get());
+    auto symbols = child_.read(file.fd.get(), NameForm::kLinker);
     if (!symbols) {
         if (!is_files_fault(std::move(symbols.error()))) return nullptr;
         table->reason = UnknownReason::kUnreadable;
@@ -92,7 +94,8 @@ SymbolTables::Added SymbolTables::add_debug_file(const DebugWanted& wanted, File
     if (!candidates) return candidates.error().code == ErrorCode::kBusy ? Added::kLater : Added::kDone;
     for (const auto& candidate : *candidates) {
         const int fd = candidate.file->fd.get();
-        auto debug = candidate.by_checksum ? child_.read_linked_debug_file(fd, wanted.crc) : child_.read_debug_file(fd);
+        auto debug = candidate.by_checksum ? child_.read_linked_debug_file(fd, wanted.crc, NameForm::kLinker)
+                                           : child_.read_debug_file(fd, NameForm::kLinker);
         if (!debug) {
             const bool other_file = debug.error().code == ErrorCode::kNotFound && candidate.by_checksum;
             if (!other_file && !is_files_fault(std::move(debug.error()))) return Added::kNoChild;
@@ -104,6 +107,32 @@ SymbolTables::Added SymbolTables::add_debug_file(const DebugWanted& wanted, File
         break;
     }
     return Added::kDone;
+}
+
+std::optional<std::string_view> SymbolTables::shown(FileTable& table, std::string_view name) {
+    if (!is_mangled(name)) return name;
+    auto known = table.shown.find(name.data());
+    if (known == table.shown.end()) {
+        demangle(table, {name});
+        known = table.shown.find(name.data());
+    }
+    return known == table.shown.end() ? std::nullopt : std::optional(known->second);
+}
+
+void SymbolTables::demangle(FileTable& table, const std::vector<std::string_view>& names) {
+    std::vector<std::string_view> wanted;
+    for (const auto name : names) {
+        if (is_mangled(name) && table.shown.try_emplace(name.data()).second) wanted.push_back(name);
+    }
+    if (wanted.empty()) return;
+    const auto answer = child_.demangled(wanted);
+    const bool later = !answer && !is_files_fault(answer.error());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        if (later)
+            table.shown.erase(wanted[i].data());
+        else
+            table.shown[wanted[i].data()] = table.shown_names.keep(answer ? (*answer)[i] : escape(wanted[i]));
+    }
 }
 
 void SymbolTables::add_awaited() {

@@ -18,6 +18,7 @@
 #include "analyzer/symbols/debug_files.hpp"
 #include "analyzer/symbols/file_source.hpp"
 #include "analyzer/symbols/file_symbols.hpp"
+#include "analyzer/symbols/name_pool.hpp"
 #include "analyzer/symbols/symbol_child.hpp"
 #include "analyzer/symbols/symbolizer.hpp"
 #include "base/build_id.hpp"
@@ -30,10 +31,17 @@ struct FileTable {
     UnknownReason reason = UnknownReason::kNone;
     std::uint64_t last_used = 0;  // number of the window
 
+    // Names of functions are the linker's; those of C++ and Rust that were asked for, as they are shown. By where the
+    // linker's stands in the table.
+    boost::unordered_flat_map<const char*, std::string_view> shown{};
+    NamePool shown_names{};
+
     // With `symbols`. By the debug file, else by what the file has itself.
     [[nodiscard]] std::optional<FileSymbols::Function> find(FileOffset offset) const;
     [[nodiscard]] bool has_symtab() const { return debug || (symbols && symbols->has_symtab()); }
-    [[nodiscard]] std::size_t bytes() const { return (symbols ? symbols->bytes() : 0) + (debug ? debug->bytes() : 0); }
+    [[nodiscard]] std::size_t bytes() const {
+        return (symbols ? symbols->bytes() : 0) + (debug ? debug->bytes() : 0) + shown_names.bytes();
+    }
 };
 using FileTableRef = std::shared_ptr<FileTable>;
 
@@ -50,6 +58,12 @@ public:
     // The table of a file of which only the separate debug file is there, if that says where its code lay. Null: it
     // does not, or cannot be read.
     [[nodiscard]] FileTableRef load_debug_alone(const OpenedFile& debug_file);
+
+    // The name to show of a function of the table; nullopt: it is not to be had now, ask again later. Lives as long as
+    // the table.
+    [[nodiscard]] std::optional<std::string_view> shown(FileTable& table, std::string_view name);
+    // Makes shown() ready for all of them: asking for a thousand takes hardly longer than for one.
+    void demangle(FileTable& table, const std::vector<std::string_view>& names);
 
     // Tables over the limit go, those not used for the longest time first. `window` numbers what follows.
     void begin_window(std::uint64_t window);

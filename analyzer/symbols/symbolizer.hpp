@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/build_id.hpp"
 #include "base/time.hpp"
@@ -37,6 +39,11 @@ struct Symbol {
     bool passing = false;  // of code that may be replaced: ask again for the next slice
 };
 
+struct CodePlace {
+    const collector::DsoRef* dso = nullptr;
+    std::uint64_t offset = 0;
+};
+
 // What is known of a file beside its functions.
 struct FileFacts {
     BuildId build_id;       // empty: unknown
@@ -55,6 +62,13 @@ public:
     virtual void begin_slice(MonotonicTime from, MonotonicTime to) {
         (void)from;
         (void)to;
+    }
+    // Each as resolve() has it; where an answer takes a question to somebody else, one is asked for all.
+    [[nodiscard]] virtual std::vector<Symbol> resolve_all(std::span<const CodePlace> places) {
+        std::vector<Symbol> symbols;
+        symbols.reserve(places.size());
+        for (const auto& place : places) symbols.push_back(resolve(*place.dso, place.offset));
+        return symbols;
     }
 };
 

@@ -11,12 +11,14 @@
 //   starts    per function: u64 file offset, strictly ascending
 //   sizes     per function: u32; start + size never passes the next start
 //   ends      per function: u32 end of its name in `names`, never descending; it begins where the last one ended
-//   names     demangled, escaped (base/text.hpp), not terminated
+//   names     not terminated; to show (demangled, escaped), or, where they were asked for as the linker wrote them
+//             (NameForm::kLinker), those of C++ and Rust still mangled: is_mangled() tells
 //   link      the name of the separate debug file: one part of a path, not terminated
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace perfvigil::analyzer {
 
@@ -25,6 +27,15 @@ inline constexpr std::uint32_t kTableVersion = 2;
 inline constexpr std::size_t kTableHeaderSize = 96;
 inline constexpr std::size_t kTableSegmentSize = 24;
 inline constexpr std::size_t kTableFunctionSize = 16;
+
+enum class NameForm : std::uint32_t { kShown, kLinker };
+
+// Whether a linker's name is, by its beginning, one of C++ or Rust.
+[[nodiscard]] inline bool is_mangled(std::string_view name) {
+    return name.starts_with("_Z") || name.starts_with("_R") || name.starts_with("_GLOBAL_");
+}
+// What the name of a stub ends in, behind the name of the function that it calls.
+inline constexpr std::string_view kStubSuffix = "@plt";
 
 // Where a kernel image was linked to.
 struct KernelBounds {

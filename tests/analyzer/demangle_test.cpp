@@ -94,6 +94,24 @@ TEST(DisplayName, OfEndlessInputIsBounded) {
     EXPECT_EQ(shown.back(), '~');
 }
 
+// What comes later gives the same as demangling at once.
+TEST(LinkerForm, LeavesDemanglingForLater) {
+    const std::string endless = "_Z" + std::string(kMaxMangledName, 'P');
+    const auto stored = [](std::string_view name) {
+        std::string text;
+        append_name(name, NameForm::kLinker, text);
+        return text;
+    };
+    EXPECT_EQ(stored("_ZN3foo3barEi.lto_priv.0@@V1"), "_ZN3foo3barEi.lto_priv.0");
+    EXPECT_EQ(stored("memcpy@@GLIBC_2.14"), "memcpy");
+    EXPECT_EQ(stored("a\x1b[2Jb"), "a\\x1b[2Jb");
+    for (const std::string& name : {std::string("_ZN3foo3barEi.cold@V"), std::string("_RNvC6_123foo3bar"),
+                                    std::string("_GLOBAL__sub_I_x"), std::string("_Z"), endless}) {
+        EXPECT_TRUE(is_mangled(stored(name))) << name;
+        EXPECT_EQ(display_name(stored(name)), display_name(name));
+    }
+}
+
 TEST(DisplayName, SurvivesDeepNesting) {
     std::string deep = "_Z1fI";
     for (int i = 0; i < 8000; ++i) deep += "1aI";

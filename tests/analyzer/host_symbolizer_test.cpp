@@ -125,6 +125,24 @@ protected:
     std::uint32_t next_id_ = 0;
 };
 
+// Names are demangled once they are wanted: all of a slice's by one question.
+TEST_F(HostSymbolizerTest, NamesManyPlacesAtOnce) {
+    test::ElfImageSpec spec;
+    spec.build_id = build_id_of("aa");
+    spec.symtab = {{"_ZN3app3runEv", 0x401000, 0x100}, {"_ZN3app4stopEv", 0x401100, 0x100}, {"plain", 0x401200, 0x10}};
+    files_.files["/bin/app"] = {.bytes = test::make_elf(spec), .build_id = spec.build_id};
+    const auto app = dso("/bin/app", "aa"), gone = dso("/bin/gone", "bb");
+    const std::vector<CodePlace> places{{&app, 0x1000}, {&gone, 0x10}, {&app, 0x1210}, {&app, 0x1110}, {&app, 0x1208}};
+    std::vector<std::string> names;
+    for (const auto& symbol : symbolizer().resolve_all(places)) names.emplace_back(symbol.name);
+    EXPECT_EQ(names, (std::vector<std::string>{"app::run", "", "", "app::stop", "plain"}));
+    EXPECT_EQ(child_.counters().files, 2U);  // the file, the two names
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        EXPECT_EQ(symbolizer().resolve(*places[i].dso, places[i].offset).name, names[i]);
+    }
+    EXPECT_EQ(child_.counters().files, 2U);
+}
+
 TEST_F(HostSymbolizerTest, NamesFilesByOffset) {
     put_file("/bin/app", "aa", "_ZN3app3runEv");
     const auto app = dso("/bin/app", "aa");

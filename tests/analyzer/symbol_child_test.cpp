@@ -99,6 +99,19 @@ TEST_F(SymbolChildTest, ReadsOneFileAfterTheOther) {
     EXPECT_EQ(text->state(), FileState::kNotElf);
 }
 
+TEST_F(SymbolChildTest, DemanglesWhenAsked) {
+    SymbolChild child(real_child(), clock_);
+    const auto symbols = child.read(small_elf().get(), NameForm::kLinker);
+    ASSERT_TRUE(symbols) << symbols.error().message;
+    EXPECT_EQ(symbols->at(0).name, "_ZN3foo3barEi");
+    const std::vector<std::string_view> names{symbols->at(0).name, "_ZdlPv@plt", "", "_Z3foov\0tail"};
+    const auto shown = child.demangled(names);
+    ASSERT_TRUE(shown) << shown.error().message;
+    EXPECT_EQ(*shown, (std::vector<std::string>{"foo::bar", "operator delete@plt", "", "foo"}));
+    EXPECT_EQ(child.demangled({})->size(), 0U);
+    EXPECT_EQ(child.counters().started, 1U);
+}
+
 TEST_F(SymbolChildTest, TakesALinkedDebugFileByItsChecksumAlone) {
     ElfImageSpec spec;
     spec.debug_file = true;

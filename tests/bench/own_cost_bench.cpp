@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What we cost beside perf, on the same load in the same run: the daemon at 99 Hz against `perf record -F 99 -a -g`,
-// and `perfvigil report` against `perf report` on one capture of many samples. Run it as root on an idle machine.
+// What we cost beside perf, on the same load in the same run: the daemon at 99 Hz against `perf record -F 99 -a -g`.
+// Run it as root on an idle machine.
 #include <fmt/core.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,42 +14,14 @@
 #include "base/text.hpp"
 #include "base/time.hpp"
 #include "tests/support/client.hpp"
+#include "tests/support/command_cost.hpp"
 #include "tests/support/daemon_process.hpp"
 #include "tests/support/length.hpp"
-#include "tests/support/paths.hpp"
 
 namespace perfvigil::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-struct Cost {
-    double cpu_seconds = 0;
-    double wall_seconds = 0;
-    long max_rss_kib = 0;
-    int status = 0;
-};
-
-double seconds_of(const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-}
-
-// Runs a shell command to its end.
-Cost cost_of(const std::string& command) {
-    const auto began = system_clock().monotonic();
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-        ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-        ::_exit(127);
-    }
-    Cost cost;
-    rusage usage{};
-    ::wait4(pid, &cost.status, 0, &usage);
-    cost.wall_seconds = to_seconds(system_clock().monotonic() - began);
-    cost.cpu_seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
-    cost.max_rss_kib = usage.ru_maxrss;
-    return cost;
-}
 
 // utime + stime, fields 14 and 15 of /proc/PID/stat, and one line of its status.
 double cpu_seconds_of(pid_t pid) {
@@ -108,24 +78,6 @@ void measure_recording(int seconds) {
     fmt::print("  ratio                                  {:>10.2f}\n", used / perf.cpu_seconds);
 }
 
-void measure_report() {
-    TempFolder folder;
-    const Client deep("recursion", {"40", "3600"});
-    const Client hot("split70_30", {"3600"});
-    const auto file = folder / "big.perf.data";
-    (void)cost_of(fmt::format("perf record -q -F 20000 -a -g -o {} -- sleep 8 2>/dev/null", file));
-    const auto ours = cost_of(fmt::format("{} report {} > {}", test::kPerfvigil, file, folder / "ours"));
-    const auto chains = cost_of(fmt::format("perf report -f -i {} --stdio > {} 2>/dev/null", file, folder / "chains"));
-    const auto flat =
-        cost_of(fmt::format("perf report -f -i {} --stdio -g none > {} 2>/dev/null", file, folder / "flat"));
-    fmt::print("report of {}        wall s   ratio   peak KiB\n", human_bytes(std::filesystem::file_size(file)));
-    fmt::print("  perfvigil report            {:>8.2f}{:>8}{:>11}\n", ours.wall_seconds, "1.0", ours.max_rss_kib);
-    fmt::print("  perf report, chains         {:>8.2f}{:>8.1f}{:>11}\n", chains.wall_seconds,
-               chains.wall_seconds / ours.wall_seconds, chains.max_rss_kib);
-    fmt::print("  perf report -g none         {:>8.2f}{:>8.1f}{:>11}\n", flat.wall_seconds,
-               flat.wall_seconds / ours.wall_seconds, flat.max_rss_kib);
-}
-
 }  // namespace
 }  // namespace perfvigil::test
 
@@ -135,5 +87,4 @@ int main() {
         return 1;
     }
     perfvigil::test::measure_recording(perfvigil::test::by_length(60, 300));
-    perfvigil::test::measure_report();
 }

@@ -6,6 +6,7 @@
 #include <libiberty/demangle.h>
 
 #include <algorithm>
+#include <array>
 #include <csetjmp>
 #include <optional>
 
@@ -45,11 +46,11 @@ std::optional<std::size_t> run(Demangler demangler, const char* mangled, char* o
 }
 
 std::optional<std::string> demangle_with(Demangler demangler, const std::string& mangled) {
-    std::string text(kMaxDemangledName, '\0');
+    std::array<char, kMaxDemangledName> buffer;  // not cleared: most names are short
     bool cut = false;
-    const auto size = run(demangler, mangled.c_str(), text.data(), cut);
+    const auto size = run(demangler, mangled.c_str(), buffer.data(), cut);
     if (!size || *size == 0) return std::nullopt;
-    text.resize(*size);
+    std::string text(buffer.data(), *size);
     if (cut) text.back() = '~';
     return text;
 }
@@ -65,14 +66,15 @@ std::size_t rust_suffix(std::string_view name) {
     return name.size();
 }
 
-bool maybe_mangled(std::string_view name) {
-    return name.starts_with("_Z") || name.starts_with("_R") || name.starts_with("_GLOBAL_");
-}
+// Every Rust name of the old kind has it; most C++ names do not, and need not be tried twice.
+bool maybe_rust(std::string_view name) { return name.starts_with("_R") || name.contains("17h"); }
 
 std::string demangled_or_same(std::string_view name) {
     std::string whole(name);
-    if (auto rust = demangle_with(rust_demangle_callback, whole)) {
-        return *rust + whole.substr(rust_suffix(name));
+    if (maybe_rust(name)) {
+        if (auto rust = demangle_with(rust_demangle_callback, whole)) {
+            return *rust + whole.substr(rust_suffix(name));
+        }
     }
     const auto dot = std::min(name.find('.'), name.size());
     if (auto cpp = demangle_with(cplus_demangle_v3_callback, whole.substr(0, dot))) {
@@ -85,23 +87,36 @@ bool plain_text(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return c >= ' ' && c < '\x7f' && c != '\\'; });
 }
 
+void append_plain(std::string_view name, std::string& to) {
+    if (plain_text(name))
+        to += name;
+    else
+        to += escape(name);
+}
+
+// At most kMaxDemangledName of it.
+void append_cut(std::string_view name, std::string& to) {
+    if (name.size() <= kMaxDemangledName) return append_plain(name, to);
+    append_plain(std::string(name.substr(0, kMaxDemangledName - 1)) + '~', to);
+}
+
 }  // namespace
 
-std::string display_name(std::string_view linker_name) {
+void append_name(std::string_view linker_name, NameForm form, std::string& to) {
     const bool too_long = linker_name.size() > kMaxMangledName;
-    const auto version = linker_name.find('@', 1);
+    const auto bare = too_long ? linker_name : linker_name.substr(0, linker_name.find('@', 1));
+    if (!is_mangled(bare))
+        append_cut(bare, to);
+    else if (form == NameForm::kLinker)
+        to += bare;
+    else
+        append_cut(too_long ? std::string(bare) : demangled_or_same(bare), to);
+}
+
+std::string display_name(std::string_view linker_name) {
     std::string name;
-    if (too_long) {
-        name = std::string(linker_name.substr(0, kMaxDemangledName - 1)) + '~';
-    } else {
-        const auto bare = linker_name.substr(0, version);
-        name = maybe_mangled(bare) ? demangled_or_same(bare) : std::string(bare);
-    }
-    if (name.size() > kMaxDemangledName) {
-        name.resize(kMaxDemangledName);
-        name.back() = '~';
-    }
-    return plain_text(name) ? name : escape(name);
+    append_name(linker_name, NameForm::kShown, name);
+    return name;
 }
 
 }  // namespace perfvigil::analyzer

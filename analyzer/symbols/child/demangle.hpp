@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/symbols/table_format.hpp"
+
 namespace perfvigil::analyzer {
 
 inline constexpr std::size_t kMaxMangledName = 16384;   // longer ones are cut, not demangled
@@ -16,5 +18,8 @@ inline constexpr std::size_t kMaxDemangledName = 4096;  // longer ones end in "~
 // The name to show. A version ("@GLIBC_2.2.5") is dropped; suffixes of the compiler (".isra.0", ".cold", ".llvm.123")
 // are kept, behind the demangled name. Bytes unfit for a terminal are escaped.
 [[nodiscard]] std::string display_name(std::string_view linker_name);
+
+// The name as a table of that form holds it: kLinker leaves demangling for later (demangled_names.hpp).
+void append_name(std::string_view linker_name, NameForm form, std::string& to);
 
 }  // namespace perfvigil::analyzer

@@ -20,12 +20,22 @@ std::uint64_t end_of(const FunctionSymbol& symbol) {
     return symbol.size > kMax - symbol.start ? kMax : symbol.start + symbol.size;
 }
 
+}  // namespace
+
+bool better_name(const FunctionSymbol& a, const FunctionSymbol& b) { return rank(a) < rank(b); }
+
+namespace {
+
 void keep_best_of_each_address(std::vector<FunctionSymbol>& symbols) {
-    std::ranges::sort(symbols, [](const auto& a, const auto& b) {
-        return a.start != b.start ? a.start < b.start : rank(a) < rank(b);
-    });
-    const auto same = [](const auto& a, const auto& b) { return a.start == b.start; };
-    symbols.erase(std::ranges::unique(symbols, same).begin(), symbols.end());
+    std::ranges::sort(symbols, {}, &FunctionSymbol::start);
+    auto kept = symbols.begin();
+    for (auto first = symbols.begin(); first != symbols.end();) {
+        const auto next =
+            std::find_if(first, symbols.end(), [&](const FunctionSymbol& s) { return s.start != first->start; });
+        *kept++ = *std::min_element(first, next, better_name);
+        first = next;
+    }
+    symbols.erase(kept, symbols.end());
 }
 
 void drop_labels_inside_functions(std::vector<FunctionSymbol>& symbols) {
@@ -80,8 +90,6 @@ private:
 };
 
 }  // namespace
-
-bool better_name(const FunctionSymbol& a, const FunctionSymbol& b) { return rank(a) < rank(b); }
 
 std::vector<FunctionRange> disjoint_ranges(std::vector<FunctionSymbol>& symbols) {
     keep_best_of_each_address(symbols);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/symbols/child/demangled_names.hpp"
 #include "analyzer/symbols/child/elf_symbols.hpp"
 #include "analyzer/symbols/child/gnu_sections.hpp"
 #include "analyzer/symbols/child/inflate.hpp"
@@ -74,6 +75,7 @@ Result<void> answer(const Job& job) {
             return answer_inlined_in_module(job.table.get(), job.file.get(), job.request.max_table_bytes);
         case RequestKind::kPackages:
             return answer_packages(job.table.get(), job.file.get(), job.request.max_table_bytes);
+        case RequestKind::kDemangle: return answer_demangled(job.table.get(), job.request.max_table_bytes);
         case RequestKind::kSymbols: break;
         case RequestKind::kLinkedDebugFile:
             if (debug_link_crc(job.file.get()) != job.request.crc) return fail(ErrorCode::kNotFound, "another file");
@@ -88,7 +90,8 @@ Result<void> answer(const Job& job) {
             break;
     }
     limits.section_bytes = std::max<std::uint64_t>(job.request.max_table_bytes, 64U << 20);
-    return write_table(job.table.get(), read_elf_symbols(job.file.get(), limits), job.request.max_table_bytes);
+    return write_table(job.table.get(), read_elf_symbols(job.file.get(), limits), job.request.max_table_bytes,
+                       job.request.names);
 }
 
 ReplyStatus work(const Job& job) {

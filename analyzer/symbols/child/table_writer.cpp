@@ -43,7 +43,7 @@ void write_header(ByteWriter& writer, const ElfSymbols& symbols, std::size_t fun
 
 }  // namespace
 
-Result<void> write_table(int out_fd, ElfSymbols symbols, std::uint64_t max_bytes) {
+Result<void> write_table(int out_fd, ElfSymbols symbols, std::uint64_t max_bytes, NameForm form) {
     const auto ranges = disjoint_ranges(symbols.functions);
     // Symbols without a byte of code are none.
     if (ranges.empty() && symbols.state == FileState::kFunctions) symbols.state = FileState::kStripped;
@@ -65,8 +65,8 @@ Result<void> write_table(int out_fd, ElfSymbols symbols, std::uint64_t max_bytes
     ends.reserve(ranges.size() * 4);
     for (const auto& range : ranges) {
         const FunctionSymbol& symbol = symbols.functions[range.symbol];
-        names += display_name(symbol.name);
-        if (symbol.stub) names += "@plt";
+        append_name(symbol.name, form, names);
+        if (symbol.stub) names += kStubSuffix;
         if (names.size() > std::min(max_bytes - fixed, kU32Max)) return too_large();
         start_writer.u64(range.start);
         size_writer.u32(static_cast<std::uint32_t>(std::min(range.end - range.start, kU32Max)));
