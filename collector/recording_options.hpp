@@ -59,6 +59,12 @@ struct Tuning {
     friend bool operator==(const Tuning&, const Tuning&) = default;
 };
 
+// What is done on a host with tickless CPUs about events that would turn their tick on (collector/tickless.hpp).
+enum class Ticks : std::uint8_t {
+    kKeepOff,    // such events are left out, and that is said
+    kMayTurnOn,  // they were asked for by name
+};
+
 struct RecordingOptions {
     std::vector<EventSpec> events = {{"cycles", kTypeHardware, kHwCpuCycles},
                                      {"cpu-clock", kTypeSoftware, kSwCpuClock}};
@@ -72,6 +78,7 @@ struct RecordingOptions {
     std::uint32_t stack_dump_bytes = 8192;   // with kStackDumps; see check_stack_dump()
     bool inherit = true;                     // for Processes and Threads: children too
     bool start_disabled_until_exec = false;  // for a child that will exec (`record -- command`)
+    Ticks ticks = Ticks::kKeepOff;
 };
 
 }  // namespace perfvigil::collector

@@ -120,7 +120,6 @@ std::expected<CaptureScope, api::Refusal> CaptureDesk::scope_of(CaptureRequest& 
         scope.recorded_cpus = selected->size();
         if (selected->size() != host->online.size()) request.cpus = std::move(*selected);
     }
-    request.events = events_that_keep_ticks_off(std::move(request.events), *host);
     if (request.pids.empty()) return scope;
     const auto threads = collector::list_threads("/proc", collector::Processes{request.pids});
     if (!threads) return refusal(status_of(threads.error()), threads.error().message);

@@ -2,7 +2,6 @@
 // recording.cpus against the CPUs that this host has.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -20,11 +19,5 @@ struct HostCpus {
 
 // Ascending, never empty. kInvalid: nothing is left to record.
 [[nodiscard]] Result<std::vector<CpuId>> select_cpus(const config::CpuSelection& selection, const HostCpus& host);
-
-// Without hardware events where some CPU is tickless: the kernel gives all CPUs their tick back for an event that is
-// sampled by frequency (account_freq_event_nohz in kernel/events/core.c), recorded there or not. A cpu-clock's
-// frequency becomes a period and leaves the tick off. What would leave nothing stays as it is.
-[[nodiscard]] std::vector<collector::EventSpec> events_that_keep_ticks_off(std::vector<collector::EventSpec> events,
-                                                                           const HostCpus& host);
 
 }  // namespace perfvigil::daemon

@@ -25,7 +25,6 @@ Result<RunSource> open_kernel(const config::Options& options, const Clock& clock
     auto selected = select_cpus(options.cpus, *cpus);
     if (!selected) return fail(std::move(selected.error()));
     auto recording = options.recording;
-    recording.events = events_that_keep_ticks_off(std::move(recording.events), *cpus);
     // An empty list lets the session follow CPUs that come and go.
     if (selected->size() != cpus->online.size()) recording.cpus = std::move(*selected);
     auto session = collector::RecordingSession::open(std::move(recording), clock);

@@ -49,10 +49,10 @@ Finding check_isolation(const Facts& facts) {
     made.verdict = Verdict::kDegraded;
     made.evidence = fmt::format(
         "CPUs {} are tickless (nohz_full): cycles sampled by frequency would turn the tick of all CPUs on "
-        "again, so the daemon leaves hardware events out",
+        "again, so recordings leave hardware events out",
         facts.nohz_full);
     made.remedy =
-        "nothing needs to be done; perfvigil record -e cycles records them all the same, for as long as it "
+        "nothing needs to be done; perfvigil record -e cycles,cpu-clock records them all the same, for as long as it "
         "runs";
     made.reason = "nohz_full";
     return made;

@@ -39,16 +39,5 @@ TEST(CpuSelectionTest, ReadsThisHost) {
     EXPECT_TRUE(select_cpus({Kind::kAll, {}}, *host));
 }
 
-TEST(CpuSelection, HardwareEventsAreLeftOutWhereACpuIsTickless) {
-    const std::vector<collector::EventSpec> both = collector::RecordingOptions{}.events;
-    HostCpus host{.online = cpus({0, 1}), .isolated = {}, .nohz_full = {}};
-    EXPECT_EQ(events_that_keep_ticks_off(both, host).size(), 2U);
-    host.nohz_full = cpus({1});
-    const auto kept = events_that_keep_ticks_off(both, host);
-    ASSERT_EQ(kept.size(), 1U);
-    EXPECT_EQ(kept[0].name, "cpu-clock");
-    EXPECT_EQ(events_that_keep_ticks_off({both[0]}, host).size(), 1U) << "rather a tick than no recording";
-}
-
 }  // namespace
 }  // namespace perfvigil::daemon
