@@ -334,7 +334,7 @@ void ProfileBuilder::State::add_totals(const Slice& slice, ProfileMoment& moment
         if (moment.totals.size() <= number) moment.totals.resize(number + 1);
         accumulate(moment.totals[number], more);
         totals.add(number, more);
-        facts.add_throttles(number, more.throttles);
+        facts.add_throttles(number, more);
         facts.add_arrived(number, more.samples + more.left_out_samples);
     }
     moment.totals.resize(totals.size());

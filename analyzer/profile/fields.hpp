@@ -130,6 +130,8 @@ void fields(Archive& a, typename Archive::template Ref<ProfileCpu> cpu) {
     a.message(21, cpu.ledger);
     a.message(22, cpu.busy);
     a.number(23, cpu.run_delay_ns);
+    a.duration(24, sum.cycles_throttled);
+    a.duration(25, sum.cycles_absent);
 }
 
 template <class Archive>
@@ -140,6 +142,7 @@ void fields(Archive& a, typename Archive::template Ref<EventTotals> totals) {
     a.flag(4, totals.lost_is_shared);
     a.number(5, totals.throttles);
     a.duration(6, totals.nominal_period);
+    a.duration(7, totals.throttled);
 }
 
 template <class Archive>

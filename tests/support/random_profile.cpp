@@ -60,6 +60,8 @@ ProfileCpu random_cpu(Random& r) {
     sum.cycles_sampled = r.number();
     sum.cycles_samples = r.number();
     sum.cycles_lost = r.number();
+    sum.cycles_throttled = r.time();
+    sum.cycles_absent = r.time();
     sum.times_known = r.coin();
     sum.times = {CpuId{r.number32()}, r.number(), r.number(), r.number(),
                  r.number(),          r.number(), r.number(), r.number()};
@@ -76,6 +78,7 @@ analyzer::EventTotals random_totals(Random& r) {
             .lost = r.number(),
             .lost_is_shared = r.coin(),
             .throttles = r.number(),
+            .throttled = r.time(),
             .nominal_period = r.time()};
 }
 

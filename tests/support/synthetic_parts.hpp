@@ -33,6 +33,7 @@ struct SyntheticStream::Cpu {
     SyntheticState state = SyntheticState::kIdle;
     MonotonicTime state_until{};
     std::optional<MonotonicTime> throttled_since;
+    std::optional<MonotonicTime> cycles_throttled_since;
     std::uint64_t lost = 0;         // since opened
     std::uint64_t lost_unsaid = 0;  // LOST record still to be written
     Nanoseconds lost_unsaid_time{};
