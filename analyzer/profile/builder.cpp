@@ -9,18 +9,17 @@
 #include "analyzer/ledger.hpp"
 #include "analyzer/ledger_sum.hpp"
 #include "analyzer/profile/events.hpp"
+#include "analyzer/profile/frame_functions.hpp"
 #include "analyzer/profile/host.hpp"
 #include "analyzer/profile/programs.hpp"
 #include "analyzer/profile/tables.hpp"
 #include "analyzer/profile/throttled_units.hpp"
 #include "analyzer/profile/warnings.hpp"
-#include "analyzer/redaction.hpp"
 #include "analyzer/slice/moment_tables.hpp"
 #include "analyzer/sums.hpp"
 
 namespace perfvigil::analyzer {
 
-using collector::DsoRef;
 using collector::EventIndex;
 using collector::EventInfo;
 
@@ -47,10 +46,6 @@ struct ProfileBuilder::State {
     void begin_window();
     void count_samples(const Slice& slice);
     void count_whole(const Slice& slice);
-    void name_frames(const Slice& slice);
-    [[nodiscard]] std::uint32_t function_of(const Frame& frame);
-    [[nodiscard]] std::uint32_t function_without_dso(std::uint64_t what);
-    [[nodiscard]] std::uint32_t function_at(std::uint32_t function, const DsoRef& dso, std::uint64_t offset);
     void translate_stacks(const Slice& slice);
     [[nodiscard]] std::uint32_t context_at_line(const Entry& entry, const Slice& slice);
     void count_entries(const Slice& slice);
@@ -90,24 +85,14 @@ struct ProfileBuilder::State {
     bool partial = false;
     bool maps_suspect = false;
 
-    // Functions of frames seen in this window. Names that may still come are asked for again in the next slice.
-    struct NamedFrame {
-        Frame frame;
-        std::uint32_t function = 0;
-    };
-    std::vector<NamedFrame> named;
-    HashIndex named_index;
-
     // One slice, translated; by position in the slice.
-    std::vector<std::uint32_t> frame_functions;
+    FrameFunctions frames{symbolizer, tables};
     std::vector<std::uint32_t> stacks;
     std::vector<std::uint32_t> leaves;  // of stacks: the innermost function
     std::vector<std::uint32_t> contexts;
     std::vector<std::uint64_t> actor_samples;
     std::vector<std::uint64_t> stack_samples;  // of the event that broken stacks are counted by
-    boost::unordered_flat_map<collector::DsoId, const collector::DsoRef*> dsos;
     Sums<SelfSum> self;
-    SampledCodes codes;  // with by_line, inlined or lines: instructions so far
     std::vector<std::uint32_t> scratch;
 };
 
@@ -116,7 +101,7 @@ ProfileBuilder::ProfileBuilder(const std::vector<EventInfo>& events, Symbolizer&
 
 ProfileBuilder::~ProfileBuilder() = default;
 
-std::vector<SampledCode> ProfileBuilder::take_codes() { return state_->codes.take(); }
+std::vector<SampledCode> ProfileBuilder::take_codes() { return state_->frames.codes().take(); }
 
 std::size_t ProfileBuilder::slices() const { return state_->slices; }
 
@@ -177,71 +162,14 @@ void ProfileBuilder::add_part(const Slice& part) {
 
 void ProfileBuilder::State::begin_window() {
     if (std::exchange(begun, true)) return;
-    symbolizer.begin_window();
-    named.clear();
-    named_index.clear();
+    frames.begin_window();
     totals.clear();
-}
-
-// --- names
-
-void ProfileBuilder::State::name_frames(const Slice& slice) {
-    dsos.clear();
-    for (const auto& dso : slice.dsos) dsos.emplace(dso->id, &dso);
-    frame_functions.clear();
-    for (const Frame& frame : slice.frames) frame_functions.push_back(function_of(frame));
-}
-
-std::uint32_t ProfileBuilder::State::function_of(const Frame& frame) {
-    if (frame.dso.value == 0) return function_without_dso(frame.offset);
-    const std::uint64_t hash = mix(mix(hash_seed(), frame.offset), frame.dso.value);
-    const auto known = named_index.find(hash, [&](std::uint32_t position) { return named[position].frame == frame; });
-    if (known != kNone) return named[known].function;
-
-    const auto found = dsos.find(frame.dso);
-    if (found == dsos.end()) return function_without_dso(kFrameUnmapped);
-    const collector::DsoRef& dso = *found->second;
-    const Symbol symbol = symbolizer.resolve(dso, frame.offset);
-    const bool nameless = symbol.name.empty() || symbol.reason != UnknownReason::kNone;
-    const UnknownReason reason =
-        nameless && symbol.reason == UnknownReason::kNone ? UnknownReason::kOutsideSymbols : symbol.reason;
-    const std::string_view shown = symbol.dso.empty() ? dso->path : symbol.dso;
-    const bool kernel = dso->kind == collector::DsoKind::kKernel || dso->kind == collector::DsoKind::kKernelCode;
-    const std::string_view name = nameless ? "[unknown]" : symbol.name;
-    std::uint32_t function = redacts ? tables.function(redacted_name(name), redacted_dso(shown), kernel, reason)
-                                     : tables.function(name, shown, kernel, reason);
-    // The kernel's is not its modules'; code behind a perf map is not the file's.
-    if (shown == dso->path) tables.note_build_id(function, dso->build_id);
-    if (selection.apart()) function = function_at(function, dso, frame.offset);
-    if (reason != UnknownReason::kPending && !symbol.passing) {
-        named_index.insert(hash, static_cast<std::uint32_t>(named.size()));
-        named.push_back({.frame = frame, .function = function});
-    }
-    return function;
-}
-
-// The function at one address alone, until it is known what was inlined there (expand_frames).
-std::uint32_t ProfileBuilder::State::function_at(std::uint32_t function, const DsoRef& dso, std::uint64_t offset) {
-    ProfileFunction apart = tables.function_at(function);
-    apart.line = static_cast<std::uint32_t>(codes.number_of(dso, offset) + 1);
-    return tables.function(apart);
-}
-
-std::uint32_t ProfileBuilder::State::function_without_dso(std::uint64_t what) {
-    switch (what) {
-        case kFrameGuest: return tables.function("[guest]", "[guest]", false, UnknownReason::kNone);
-        case kFrameHypervisor: return tables.function("[hypervisor]", "[hypervisor]", true, UnknownReason::kNone);
-        case kFrameExcluded: return tables.function(kExcluded, kExcluded, false, UnknownReason::kNone);
-        case kFrameCut: return tables.function("[cut]", "[cut]", false, UnknownReason::kNone);
-        default: return tables.function("[unknown]", "[unknown]", false, UnknownReason::kUnmapped);
-    }
 }
 
 // --- samples
 
 void ProfileBuilder::State::count_samples(const Slice& slice) {
-    symbolizer.begin_slice(slice.start, slice.end);
-    name_frames(slice);
+    frames.name(slice, {.redacts = redacts, .apart = selection.apart()});
     translate_stacks(slice);
     count_entries(slice);
     count_broken(slice);
@@ -253,7 +181,7 @@ void ProfileBuilder::State::translate_stacks(const Slice& slice) {
     leaves.clear();
     for (const Stack& stack : slice.stacks) {
         scratch.clear();
-        for (const auto frame : slice.frames_of(stack)) scratch.push_back(frame_functions[frame]);
+        for (const auto frame : slice.frames_of(stack)) scratch.push_back(frames.functions()[frame]);
         leaves.push_back(scratch.front());
         stacks.push_back(tables.stack(scratch, stack.flags));
     }
@@ -267,11 +195,9 @@ void ProfileBuilder::State::translate_stacks(const Slice& slice) {
 
 // The entry's context with its instruction as the line, to be named when all are known.
 std::uint32_t ProfileBuilder::State::context_at_line(const Entry& entry, const Slice& slice) {
-    const Frame& frame = slice.frames[slice.frames_of(slice.stacks[entry.stack]).front()];
     ProfileContext context = tables.context_at(contexts[entry.actor]);
-    const auto dso = dsos.find(frame.dso);
     // Code without a Dso has no line: it counts in no position.
-    context.source_line = std::to_string(dso == dsos.end() ? SIZE_MAX : codes.number_of(*dso->second, frame.offset));
+    context.source_line = frames.code_of(slice.frames[slice.frames_of(slice.stacks[entry.stack]).front()]);
     return tables.context(context);
 }
 
@@ -310,7 +236,7 @@ void ProfileBuilder::State::count_broken(const Slice& slice) {
         if (has_clock && events[entry.event.value].nominal_period().count() == 0) continue;
         stack_samples[entry.stack] += entry.samples;
     }
-    broken.add(slice, stack_samples, frame_functions, tables);
+    broken.add(slice, stack_samples, frames.functions(), tables);
 }
 
 void ProfileBuilder::State::count_programs(const Slice& slice) {
