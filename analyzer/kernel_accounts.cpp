@@ -15,13 +15,15 @@ double as_double(std::uint64_t ns) { return static_cast<double>(ns); }
 
 }  // namespace
 
-Nanoseconds silent_time(const CpuSlice& cpu) {
-    if (!cpu.times_known) return cpu.throttled;
+Nanoseconds throttled_in_work(const CpuSlice& cpu, Nanoseconds throttled) {
+    if (!cpu.times_known) return throttled;
     const double idle = as_double(cpu.times.idle) + as_double(cpu.times.iowait);
     const double not_idle = std::max(0.0, static_cast<double>(cpu.enabled.count()) - idle) + kGrain;
-    if (not_idle >= static_cast<double>(cpu.throttled.count())) return cpu.throttled;
+    if (not_idle >= static_cast<double>(throttled.count())) return throttled;
     return Nanoseconds(static_cast<std::int64_t>(not_idle));
 }
+
+Nanoseconds silent_time(const CpuSlice& cpu) { return throttled_in_work(cpu, cpu.throttled); }
 
 std::optional<double> busy_by_proc_stat(const CpuSlice& cpu) {
     if (!cpu.times_known || cpu.enabled.count() <= 0) return std::nullopt;

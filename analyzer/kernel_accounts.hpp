@@ -12,9 +12,11 @@
 
 namespace perfvigil::analyzer {
 
-// Of the time that the clock was throttled, what may have been anything but idle. An idle CPU has no ticks, and the
+// Of the time that an event was throttled, what may have been anything but idle. An idle CPU has no ticks, and the
 // kernel counts a clock's samples by tick: on one that idles for long it is throttled until the CPU wakes, at any
 // frequency (kernel/events/core.c, __perf_event_account_interrupt). Where /proc/stat is not known, all of it.
+[[nodiscard]] Nanoseconds throttled_in_work(const CpuSlice& cpu, Nanoseconds throttled);
+// The same of the clock.
 [[nodiscard]] Nanoseconds silent_time(const CpuSlice& cpu);
 
 // Share of the CPU's time in which it was neither idle nor stolen, by /proc/stat; absent where that was not read, or

@@ -12,6 +12,25 @@ namespace {
 // Below this the frequency would be a quotient of two small numbers, mostly error.
 constexpr double kBusyForFrequency = 0.05;
 
+// What the work that no sample or no count shows may make the frequency wrong by, from the least to the most.
+constexpr double kFrequencyRange = 0.05;
+
+constexpr double kLongestTick = 0.01;  // seconds: CONFIG_HZ is 100 at least
+
+bool is_clocked(const CpuSlice& cpu) { return cpu.clock_recorded && cpu.ticks_due > 0; }
+
+double busy_ticks(const CpuSlice& cpu) {
+    return static_cast<double>(cpu.samples - std::min(cpu.samples, cpu.idle_samples));
+}
+
+// Nobody knows what ran while the clock was throttled, unless it was idle: its ticks were due all the same and are as
+// good as lost. A part of a period may have held a whole one.
+double unseen_ticks(const CpuSlice& cpu, Nanoseconds silent) {
+    const double share =
+        cpu.enabled.count() > 0 ? std::clamp(to_seconds(silent) / to_seconds(cpu.enabled), 0.0, 1.0) : 0;
+    return std::min(cpu.ticks_due, static_cast<double>(cpu.lost) + std::ceil(cpu.ticks_due * share));
+}
+
 bool is_fresh(const CpuSlice& cpu) {
     return !cpu.clock_recorded && !cpu.cycles_recorded && !cpu.times_known && cpu.enabled.count() == 0 &&
            cpu.samples == 0 && cpu.cycles_samples == 0;
@@ -44,24 +63,17 @@ Interval wilson(double k, double n, double z) {
 
 Busy busy_of(const CpuSlice& cpu, double z) {
     Busy busy;
+    if (!is_clocked(cpu)) return busy;
     const double n = cpu.ticks_due;
-    if (!cpu.clock_recorded || !(n > 0)) return busy;
     const auto written = static_cast<double>(cpu.samples);
-    // Nobody knows what ran while the clock was throttled, unless it was idle: its ticks were due all the same and are
-    // as good as lost. A part of a period may have held a whole one.
-    const auto lost_with = [&](Nanoseconds silent) {
-        const double share =
-            cpu.enabled.count() > 0 ? std::clamp(to_seconds(silent) / to_seconds(cpu.enabled), 0.0, 1.0) : 0;
-        return std::min(n, static_cast<double>(cpu.lost) + std::ceil(n * share));
-    };
-    const double lost = lost_with(silent_time(cpu));
-    const double k = static_cast<double>(cpu.samples - std::min(cpu.samples, cpu.idle_samples));
+    const double lost = unseen_ticks(cpu, silent_time(cpu));
+    const double k = busy_ticks(cpu);
     busy.known = true;
     busy.coverage = written / n;
     busy.interval = {wilson(std::min(k, n), n, z).low, wilson(std::min(n, k + lost), n, z).high};
     if (cpu.samples > 0) {
         // As if what is not known had been like the rest; but no busier than it can have been.
-        busy.ratio = std::min(busy.interval.high, k / n * (written + lost_with(cpu.throttled)) / written);
+        busy.ratio = std::min(busy.interval.high, k / n * (written + unseen_ticks(cpu, cpu.throttled)) / written);
     } else if (lost > 0) {
         busy.ratio = (busy.interval.low + busy.interval.high) / 2;
     }
@@ -108,7 +120,8 @@ CyclesLedger cycles_ledger(const CpuSlice& cpu) {
             .sampled = cpu.cycles_sampled,
             .in_idle = cpu.cycles_idle,
             .unattributed = static_cast<std::int64_t>(cpu.cycles_counted - cpu.cycles_sampled),
-            .scaled = cpu.cycles_scaled};
+            .scaled = cpu.cycles_scaled,
+            .throttled = cpu.cycles_throttled};
 }
 
 double cycles_idle_share(const CpuSlice& cpu) {
@@ -116,19 +129,57 @@ double cycles_idle_share(const CpuSlice& cpu) {
     return std::min(1.0, static_cast<double>(cpu.cycles_idle) / static_cast<double>(cpu.cycles_sampled));
 }
 
-double effective_hertz(const CpuSlice& cpu) {
-    const Busy busy = busy_of(cpu);
-    const bool busy_enough = busy.known && busy.interval.low >= kBusyForFrequency;
-    if (!cpu.cycles_recorded || !busy_enough || cpu.enabled.count() <= 0) return 0;
-    const double working = static_cast<double>(cpu.cycles_counted) * (1 - cycles_idle_share(cpu));
-    return working / (busy.ratio * to_seconds(cpu.enabled));
+std::string_view no_frequency_name(NoFrequency why) {
+    switch (why) {
+        case NoFrequency::kNone: return "";
+        case NoFrequency::kNotRecorded: return "not_recorded";
+        case NoFrequency::kNearlyIdle: return "nearly_idle";
+        case NoFrequency::kCounterStood: return "counter_stood";
+        case NoFrequency::kClockSilent: return "clock_silent";
+        case NoFrequency::kBusyDisputed: return "busy_disputed";
+    }
+    return "";
 }
+
+// Seconds of work: between those that samples show and those that may have been as well. While the counter stood still
+// the CPU may have worked or idled. Where records were lost, one of them may have been of its end, so that how long it
+// stood is an upper limit; or of its beginning, which then lasted until the next tick.
+Frequency frequency_of(const CpuSlice& cpu) {
+    using enum NoFrequency;
+    if (!cpu.cycles_recorded) return {.why = kNotRecorded};
+    const Busy busy = busy_of(cpu);
+    if (!busy.known || busy.interval.low < kBusyForFrequency || cpu.enabled.count() <= 0) return {.why = kNearlyIdle};
+    const double time = to_seconds(cpu.enabled);
+    const auto work = [&](double ticks) { return time * std::min(1.0, ticks / cpu.ticks_due); };
+    const Interval worked{work(busy_ticks(cpu)), work(busy_ticks(cpu) + unseen_ticks(cpu, silent_time(cpu)))};
+    const double stood = to_seconds(throttled_in_work(cpu, cpu.cycles_throttled));
+    const double absent = to_seconds(cpu.cycles_absent);
+    // Scaling made more of what a shared counter missed.
+    if (cpu.cycles_scaled && stood > 0) return {.why = kCounterStood};
+    const double surely_stood = cpu.cycles_lost == 0 ? stood : 0;
+    const double unsaid = kLongestTick * static_cast<double>(cpu.cycles_lost);
+    const Interval counted{std::max(0.0, worked.low - stood - unsaid - absent),
+                           std::min(worked.high, time - surely_stood - absent)};
+    if (counted.high - counted.low > kFrequencyRange * counted.high) {
+        return {.why = stood + unsaid + absent > worked.high - worked.low ? kCounterStood : kClockSilent};
+    }
+    if (busy_disagreement(cpu).value_or(0) != 0) return {.why = kBusyDisputed};
+    const double working = static_cast<double>(cpu.cycles_counted) * (1 - cycles_idle_share(cpu));
+    return {.hertz = working / std::clamp(busy.ratio * time, counted.low, counted.high)};
+}
+
+double effective_hertz(const CpuSlice& cpu) { return frequency_of(cpu).hertz; }
 
 void accumulate(CpuSlice& sum, const CpuSlice& more) {
     const bool fresh = is_fresh(sum);
     sum.cpu = more.cpu;
     sum.clock_recorded |= more.clock_recorded;
     sum.time_estimated |= more.time_estimated;
+    // The time of a part without cycles is none that their counter covers.
+    sum.cycles_absent += more.cycles_absent;
+    if (sum.cycles_recorded != more.cycles_recorded) {
+        sum.cycles_absent += sum.cycles_recorded ? more.enabled : sum.enabled;
+    }
     sum.enabled += more.enabled;
     sum.ticks_due += more.ticks_due;
     sum.samples += more.samples;
@@ -145,6 +196,7 @@ void accumulate(CpuSlice& sum, const CpuSlice& more) {
     sum.cycles_samples += more.cycles_samples;
     sum.cycles_idle += more.cycles_idle;
     sum.cycles_lost += more.cycles_lost;
+    sum.cycles_throttled += more.cycles_throttled;
     sum.times_known = more.times_known && (fresh || sum.times_known);
     accumulate(sum.times, more.times);
 }

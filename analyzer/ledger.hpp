@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "analyzer/slice.hpp"
 
@@ -59,6 +60,7 @@ struct CyclesLedger {
     std::uint64_t in_idle = 0;  // of the sampled ones
     std::int64_t unattributed = 0;
     bool scaled = false;
+    Nanoseconds throttled{};  // in which the counter stood still: what ran then is in neither
 };
 [[nodiscard]] CyclesLedger cycles_ledger(const CpuSlice& cpu);
 
@@ -66,8 +68,25 @@ struct CyclesLedger {
 // itself, and all of idle where the counter does not stop in it.
 [[nodiscard]] double cycles_idle_share(const CpuSlice& cpu);
 
-// Hertz: the cycles outside idle over busy time; absent (0) while the lower end of busy is under 0.05 or cycles were
-// not recorded. What may be shown of it says idle_cycles.hpp.
+// Why a CPU has no effective frequency.
+enum class NoFrequency : std::uint8_t {
+    kNone,          // it has one
+    kNotRecorded,   // no cycles
+    kNearlyIdle,    // the lower end of busy is under 0.05, or busy is not known
+    kCounterStood,  // the kernel throttled cycles, or they were recorded for a part of the time: how much of the work
+                    // the counter saw nobody knows
+    kClockSilent,   // samples were lost or throttled: how busy the CPU was is known too badly
+    kBusyDisputed,  // /proc/stat says otherwise (busy_disagreement)
+};
+// The reason's stable name in JSON ("counter_stood"); empty for kNone.
+[[nodiscard]] std::string_view no_frequency_name(NoFrequency why);
+
+struct Frequency {
+    double hertz = 0;  // 0: absent
+    NoFrequency why = NoFrequency::kNone;
+};
+// The cycles outside idle over the busy time in which they were counted. What may be shown of it says idle_cycles.hpp.
+[[nodiscard]] Frequency frequency_of(const CpuSlice& cpu);
 [[nodiscard]] double effective_hertz(const CpuSlice& cpu);
 
 // Adds `more` to `sum` (same CPU): how slices become a window. A fresh CpuSlice counts for nothing, so it can be the

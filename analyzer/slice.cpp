@@ -11,6 +11,7 @@ void accumulate(EventTotals& sum, const EventTotals& more) {
     sum.lost += more.lost;
     sum.lost_is_shared |= more.lost_is_shared;
     sum.throttles += more.throttles;
+    sum.throttled += more.throttled;
     sum.left_out_samples += more.left_out_samples;
     sum.left_out_weight += more.left_out_weight;
     if (more.nominal_period.count() > 0) sum.nominal_period = more.nominal_period;

@@ -97,6 +97,7 @@ struct EventTotals {
     std::uint64_t lost = 0;  // Δ PERF_FORMAT_LOST; where the kernel has none, LOST records (lost_is_shared)
     bool lost_is_shared = false;
     std::uint64_t throttles = 0;
+    Nanoseconds throttled{};       // between THROTTLE and UNTHROTTLE, summed over CPUs
     Nanoseconds nominal_period{};  // clock events: of the newest generation seen so far
     // Samples that a selection (SampleSelection) left out; in none of the numbers above.
     std::uint64_t left_out_samples = 0;
@@ -123,7 +124,7 @@ struct CpuSlice {
     std::uint64_t lost = 0;     // L
     Nanoseconds lost_time{};    // Σ L_g p_g
     Nanoseconds throttled{};    // between THROTTLE and UNTHROTTLE
-    // cycles
+    // cycles: the first event of them that counts here
     bool cycles_recorded = false;
     std::uint64_t cycles_counted = 0;  // Δ counter, scaled by enabled/running
     bool cycles_scaled = false;        // running < enabled
@@ -131,6 +132,8 @@ struct CpuSlice {
     std::uint64_t cycles_samples = 0;
     std::uint64_t cycles_idle = 0;  // Σ period of those in Mode::kIdle
     std::uint64_t cycles_lost = 0;
+    Nanoseconds cycles_throttled{};  // a throttled counter stands still
+    Nanoseconds cycles_absent{};     // of `enabled`: no reading of such a counter covers it
     // /proc/stat deltas over the same stretch; absent where unknown.
     bool times_known = false;
     collector::CpuTimes times{};

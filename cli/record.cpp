@@ -86,7 +86,10 @@ Result<collector::RecordingOptions> recording_options(const RecordCommandOptions
                         (options.command.empty() ? 0 : 1);
     if (targets > 1) return fail(ErrorCode::kInvalid, "give one of -a, -p, -t or a command");
     collector::RecordingOptions recording;
-    if (!options.events.empty()) recording.events.clear();
+    if (!options.events.empty()) {
+        recording.events.clear();
+        recording.ticks = collector::Ticks::kMayTurnOn;
+    }
     for (const auto& name : options.events) {
         auto event = collector::parse_event(name);
         if (!event) return fail(std::move(event.error()));

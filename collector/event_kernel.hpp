@@ -83,6 +83,8 @@ public:
     [[nodiscard]] virtual Result<std::vector<CpuId>> online_cpus() = 0;
     // read_core_pmus(), as of now.
     [[nodiscard]] virtual std::vector<CorePmu> core_pmus() = 0;
+    // tickless_cpus().
+    [[nodiscard]] virtual std::string tickless_cpus() = 0;
     [[nodiscard]] virtual std::vector<CpuTimes> cpu_times() = 0;
     // Since the call before; what was counted before the first one is left out.
     [[nodiscard]] virtual Waits waits(MonotonicTime now) = 0;

@@ -40,6 +40,7 @@ extern "C" {
 #include "collector/event_kernel.hpp"
 #include "collector/host_facts.hpp"
 #include "collector/run_delays.hpp"
+#include "collector/tickless.hpp"
 
 namespace perfvigil::collector {
 namespace {
@@ -278,6 +279,7 @@ public:
 
     Result<std::vector<CpuId>> online_cpus() override { return collector::online_cpus(); }
     std::vector<CorePmu> core_pmus() override { return read_core_pmus(); }
+    std::string tickless_cpus() override { return collector::tickless_cpus(); }
     std::vector<CpuTimes> cpu_times() override { return read_cpu_times(); }
     Waits waits(MonotonicTime now) override {
         if (!throttling_) {

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "collector/tickless.hpp"
+
 namespace perfvigil::collector {
 namespace {
 
@@ -40,7 +42,7 @@ public:
     Result<void> run() {
         std::vector<EventSpec> accepted;
         bool cycles_missing = false;
-        for (const EventSpec& event : options_.events) {
+        for (const EventSpec& event : events_to_open()) {
             if (one_per_core_type(event, accepted)) continue;
             const auto settled = settle(event, options_);
             if (settled) {
@@ -71,6 +73,16 @@ public:
 private:
     using Build = std::function<EventAttr(const FeatureSet&)>;
     RecordingPlan& plan() { return result_.plan; }
+
+    std::vector<EventSpec> events_to_open() {
+        if (options_.ticks == Ticks::kMayTurnOn) return options_.events;
+        const auto tickless = kernel_.tickless_cpus();
+        auto events = events_that_keep_ticks_off(options_.events, tickless);
+        if (events.size() != options_.events.size()) {
+            result_.degraded.push_back(ticks_kept_off(options_.events, tickless));
+        }
+        return events;
+    }
 
     // A hardware event on a machine of several core types: an event of each one's PMU. False: an ordinary event, or the
     // kernel knows no events of one PMU; then it chooses by the CPU, and for tasks one PMU for all.

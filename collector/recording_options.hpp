@@ -13,7 +13,6 @@
 #include "base/error.hpp"
 #include "base/ids.hpp"
 #include "base/time.hpp"
-#include "collector/degraded.hpp"
 #include "collector/event_attr.hpp"
 
 namespace perfvigil::collector {
@@ -61,6 +60,12 @@ struct Tuning {
     friend bool operator==(const Tuning&, const Tuning&) = default;
 };
 
+// What is done on a host with tickless CPUs about events that would turn their tick on (collector/tickless.hpp).
+enum class Ticks : std::uint8_t {
+    kKeepOff,    // such events are left out, and that is said
+    kMayTurnOn,  // they were asked for by name
+};
+
 struct RecordingOptions {
     std::vector<EventSpec> events = {{"cycles", kTypeHardware, kHwCpuCycles},
                                      {"cpu-clock", kTypeSoftware, kSwCpuClock}};
@@ -75,7 +80,7 @@ struct RecordingOptions {
     std::uint32_t stack_dump_bytes = 8192;   // with kStackDumps; see check_stack_dump()
     bool inherit = true;                     // for Processes and Threads: children too
     bool start_disabled_until_exec = false;  // for a child that will exec (`record -- command`)
-    std::vector<Degraded> degraded;          // what whoever asks goes without already, to be said with the rest
+    Ticks ticks = Ticks::kKeepOff;
 
     // Once it is online.
     [[nodiscard]] bool wants(CpuId cpu) const {

@@ -56,7 +56,6 @@ Result<std::unique_ptr<RecordingSession>> RecordingSession::open(RecordingOption
     auto state = std::make_unique<State>();
     state->kernel = &kernel;
     state->clock = &clock;
-    state->degraded = options.degraded;
     auto cpus = choose_cpus(kernel, options, state->degraded);
     if (!cpus) return fail(std::move(cpus.error()));
     auto threads = list_threads(kernel.proc_root(), options.target);

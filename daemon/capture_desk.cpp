@@ -120,7 +120,6 @@ std::expected<CaptureScope, api::Refusal> CaptureDesk::scope_of(CaptureRequest& 
         scope.recorded_cpus = selected->size();
         if (selected->size() != host->online.size()) request.cpus = std::move(*selected);
     }
-    if (auto without = keep_ticks_off(request.events, *host)) request.degraded.push_back(*std::move(without));
     if (request.pids.empty()) return scope;
     const auto threads = collector::list_threads("/proc", collector::Processes{request.pids});
     if (!threads) return refusal(status_of(threads.error()), threads.error().message);

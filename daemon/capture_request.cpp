@@ -186,7 +186,6 @@ std::string command_text(const CaptureRequest& request) {
 collector::RecordingOptions recording_of(const CaptureRequest& request, std::uint64_t rings_total, std::size_t cpus) {
     collector::RecordingOptions recording;
     recording.events = request.events;
-    recording.degraded = request.degraded;
     if (!request.pids.empty()) recording.target = collector::Processes{request.pids};
     recording.cpus = request.cpus;
     recording.tuning.frequency = request.frequency;

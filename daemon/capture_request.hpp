@@ -33,7 +33,6 @@ struct CaptureRequest {
     bool force = false;
     bool raw = false;
     Format format = Format::kText;
-    std::vector<collector::Degraded> degraded{};  // what this host's state took of it; not asked for
 };
 
 // `longest`: that a duration may be.

@@ -2,7 +2,6 @@
 // recording.cpus against the CPUs that this host has.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "base/error.hpp"
@@ -23,11 +22,5 @@ struct HostCpus {
 
 // The same for a recording that follows CPUs as they come and go: which ones it is to record, there or not.
 void follow_cpus(const config::CpuSelection& selection, const HostCpus& host, collector::RecordingOptions& recording);
-
-// Takes hardware events out where some CPU is tickless: the kernel gives all CPUs their tick back for an event that is
-// sampled by frequency (account_freq_event_nohz in kernel/events/core.c), recorded there or not. A cpu-clock's
-// frequency becomes a period and leaves the tick off. What would leave nothing stays as it is. Says what it took.
-[[nodiscard]] std::optional<collector::Degraded> keep_ticks_off(std::vector<collector::EventSpec>& events,
-                                                                const HostCpus& host);
 
 }  // namespace perfvigil::daemon

@@ -147,8 +147,9 @@ private:
                 .hidden = hidden_,
                 .has_pmu =
                     [this] {
-                        return std::ranges::none_of(board_.degraded.of("session"),
-                                                    [](const auto& one) { return one.reason == "no_pmu"; });
+                        return std::ranges::none_of(board_.degraded.of("session"), [](const auto& one) {
+                            return one.reason == "no_pmu" || one.reason == "nohz_full";
+                        });
                     },
                 .other_ring_bytes = [this] { return board_.recording.value()->ring_bytes; },
                 .post = [this](std::function<void()> work) { asio::post(io_, std::move(work)); }});

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "analyzer/idle_cycles.hpp"
+#include "analyzer/kernel_accounts.hpp"
+#include "analyzer/ledger.hpp"
 #include "analyzer/profile/throttled_units.hpp"
 #include "base/text.hpp"
 #include "base/time_text.hpp"
@@ -32,27 +34,28 @@ double seconds_of(std::int64_t nanoseconds) { return to_seconds(Nanoseconds(nano
 // Where a CPU's time went, in seconds; the sum is the recorded time.
 json::object modes_json(const CpuSlice& cpu, const ClockLedger& ledger) {
     const auto time_in = [&](Mode mode) { return to_seconds(cpu.mode_time[analyzer::index_of(mode)]); };
-    return {
-        {field::kUser, time_in(Mode::kUser)},
-        {field::kKernel, time_in(Mode::kKernel)},
-        {field::kSoftirq, time_in(Mode::kSoftirq)},
-        {field::kIdle, seconds_of(ledger.idle + ledger.idle_unsampled)},
-        {field::kStolen, seconds_of(ledger.stolen)},
-        {field::kUnknown, seconds_of(ledger.lost + ledger.throttled + std::max<std::int64_t>(ledger.unexplained, 0))}};
+    const std::int64_t silent = analyzer::silent_time(cpu).count();
+    return {{field::kUser, time_in(Mode::kUser)},
+            {field::kKernel, time_in(Mode::kKernel)},
+            {field::kSoftirq, time_in(Mode::kSoftirq)},
+            {field::kIdle, seconds_of(ledger.idle + ledger.idle_unsampled + ledger.throttled - silent)},
+            {field::kStolen, seconds_of(ledger.stolen)},
+            {field::kUnknown, seconds_of(ledger.lost + silent + std::max<std::int64_t>(ledger.unexplained, 0))}};
 }
 
-void add_busy(json::object& out, const CpuSlice& cpu) {
+void add_busy(json::object& out, const CpuSlice& cpu, double idle_hertz) {
     const auto busy = analyzer::busy_of(cpu);
     if (!busy.known) return;
     out[field::kBusy] = busy.ratio;
     out[field::kBusyLow] = busy.interval.low;
     out[field::kBusyHigh] = busy.interval.high;
     out[field::kCoverage] = busy.coverage;
+    if (const double hertz = analyzer::effective_hertz(cpu, idle_hertz); hertz > 0) out[field::kEffectiveHertz] = hertz;
 }
 
-json::object cpu_json(const CpuSlice& cpu, const ClockLedger& ledger) {
+json::object cpu_json(const CpuSlice& cpu, const ClockLedger& ledger, double idle_hertz) {
     json::object out;
-    add_busy(out, cpu);
+    add_busy(out, cpu, idle_hertz);
     out[field::kSeconds] = seconds_of(ledger.total);
     out[field::kModes] = modes_json(cpu, ledger);
     return out;
@@ -174,16 +177,16 @@ std::string live_slice_json(const LiveSlice& live) {
     const double idle_hertz = analyzer::idle_cycles_hertz(std::span(slice.cpus));
     for (const auto& cpu : slice.cpus) {
         const auto one = analyzer::clock_ledger(cpu);
-        auto row = cpu_json(cpu, one);
+        auto row = cpu_json(cpu, one, idle_hertz);
         row[field::kCpu] = cpu.cpu.value;
-        const double hertz = analyzer::effective_hertz(cpu, idle_hertz);
-        if (hertz > 0) row[field::kEffectiveHertz] = hertz;
         cpus.push_back(std::move(row));
         ledger += one;
         analyzer::accumulate(host, cpu);
     }
     // Of the host's sum no effective frequency is told: CPUs differ.
-    out[field::kHost] = cpu_json(host, ledger);
+    auto sum = cpu_json(host, ledger, idle_hertz);
+    sum.erase(field::kEffectiveHertz);
+    out[field::kHost] = std::move(sum);
     out[field::kCpus] = std::move(cpus);
     out[field::kLedger] = ledger_json(ledger);
     out[field::kEvents] = events_json(live);

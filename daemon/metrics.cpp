@@ -89,6 +89,7 @@ void Metrics::State::add_events(const analyzer::Slice& slice, const std::vector<
         sums.samples += totals.samples;
         sums.weight += totals.weight;
         sums.throttles += totals.throttles;
+        sums.throttled += totals.throttled;
         (totals.lost_is_shared ? shared_lost : sums.lost) += totals.lost;
         sums.frequency = frequency_of(infos[i], totals, numbers.sampling_frequency);
     }

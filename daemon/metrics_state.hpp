@@ -73,6 +73,7 @@ struct EventSums {
     std::uint64_t weight = 0;
     std::uint64_t lost = 0;
     std::uint64_t throttles = 0;
+    Nanoseconds throttled{};
     double frequency = 0;  // hertz, 0: sampled by a fixed count of events
 };
 

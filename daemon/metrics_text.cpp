@@ -98,6 +98,8 @@ void write_events(Page& page, const State& state) {
     if (state.shared_lost > 0) page.add(labels("event", "(any)"), as_double(state.shared_lost));
     page.counter("throttles_total", "Times the kernel stopped an event for exceeding perf_event_max_sample_rate.");
     each([](const EventSums& event) { return as_double(event.throttles); });
+    page.counter("throttled_seconds_total", "Time for which the kernel kept an event stopped, all CPUs.");
+    each([](const EventSums& event) { return to_seconds(event.throttled); });
     page.counter("sampled_events_total", "Sum of the samples' periods: how many events they stand for.");
     for (const EventSums& event : state.events) {
         if (!event.clock) page.add(labels("event", event.name), as_double(event.weight));
@@ -244,8 +246,8 @@ void write_cpus(Page& page, const State& state) {
     page.gauge("cpu_busy_ratio_high", "Upper end of the 95 % interval of cpu_busy_ratio.");
     for (const CpuRow& row : rows) page.add(labels("cpu", row.name), row.busy->interval.high);
     page.gauge("cpu_effective_hertz",
-               "Cycles outside idle per busy second of the last slice; absent while the CPU is nearly idle, and where "
-               "samples do not tell which cycles were counted in idle.");
+               "Cycles outside idle per busy second of the last slice; absent while the CPU is nearly idle, where samples "
+               "do not tell which cycles were counted in idle, and where too much of its work was not counted.");
     for (const CpuRow& row : rows) {
         if (row.effective_hertz > 0) page.add(labels("cpu", row.name), row.effective_hertz);
     }

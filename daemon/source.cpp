@@ -25,7 +25,6 @@ Result<RunSource> open_kernel(const config::Options& options, const Clock& clock
     if (const auto some = select_cpus(options.cpus, *cpus); !some) return fail(some.error());
     auto recording = options.recording;
     follow_cpus(options.cpus, *cpus, recording);
-    if (auto without = keep_ticks_off(recording.events, *cpus)) recording.degraded.push_back(*std::move(without));
     auto session = collector::RecordingSession::open(std::move(recording), clock);
     if (!session) return fail(std::move(session.error()));
     RunSource source;

@@ -63,13 +63,13 @@ Finding check_isolation(const Facts& facts) {
     if (facts.hardware_events == facts.events) {
         made.evidence +=
             "hardware events sampled by frequency turn the tick of all CPUs on, as long as they are recorded";
-        made.remedy = "add cpu-clock to recording.events: beside it the daemon leaves hardware events out";
+        made.remedy = "add cpu-clock to recording.events: beside it recordings leave hardware events out";
         return made;
     }
     made.evidence +=
-        "hardware events sampled by frequency would turn the tick of all CPUs on again, so the daemon leaves them out";
+        "hardware events sampled by frequency would turn the tick of all CPUs on again, so recordings leave them out";
     made.remedy =
-        "nothing needs to be done; perfvigil record -e cycles records them all the same, for as long as it runs";
+        "nothing needs to be done; perfvigil record -e cycles,cpu-clock records them all the same, for as long as it runs";
     return made;
 }
 

@@ -18,6 +18,7 @@
 #include "collector/host_facts.hpp"
 #include "collector/kernel_config.hpp"
 #include "collector/negotiation.hpp"
+#include "collector/tickless.hpp"
 
 namespace perfvigil::analyzer::doctor {
 namespace {
@@ -155,8 +156,7 @@ Facts gather(const GatherOptions& options, const collector::RecordingOptions& re
         fs::exists(root + "/lib/modules/" + facts.release, error) || line_of(root + "/proc/modules").empty();
     facts.pmus = gather_pmus(root + "/sys/bus/event_source/devices");
     facts.kernel_config = collector::read_kernel_config(root, facts.release);
-    facts.nohz_full = line_of(root + "/sys/devices/system/cpu/nohz_full");
-    if (facts.nohz_full == "(null)") facts.nohz_full.clear();
+    facts.nohz_full = collector::tickless_cpus(root);
     facts.isolated = line_of(root + "/sys/devices/system/cpu/isolated");
     facts.idle_driver = line_of(root + "/sys/devices/system/cpu/cpuidle/current_driver");
     facts.clock_source = line_of(root + "/sys/devices/system/clocksource/clocksource0/current_clocksource");

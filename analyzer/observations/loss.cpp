@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// lost_samples, throttled_clock: what the kernel could not write is missing where the load was highest, and what it
-// kept back.
+// lost_samples, throttled_clock, throttled_cycles: what the kernel could not write is missing where the load was
+// highest, and what it kept back.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -73,27 +73,48 @@ Observation lost_samples(const Profile& profile, const ProfileEvent& event) {
 // another stretch of time.
 constexpr double kThrottled = 0.01;
 constexpr double kThrottledMuch = 0.1;
+constexpr std::string_view kThrottledRemedy =
+    "Sample at a lower frequency (-F), or raise sysctl kernel.perf_event_max_sample_rate and "
+    "kernel.perf_cpu_time_max_percent.";
 
-void add_throttled(const Profile& profile, Observations& found) {
+void add_throttled(std::string id, double seconds, double share, std::string evidence, std::string meaning,
+                   Observations& found) {
+    if (!(share >= kThrottled)) return;
+    found.push_back({.id = std::move(id),
+                     .severity = share >= kThrottledMuch ? Severity::kWarning : Severity::kNotice,
+                     .at_least = share,
+                     .figures = {{"throttled_share", "", share}, {"throttled_seconds", "", seconds}},
+                     .evidence = std::move(evidence),
+                     .meaning = std::move(meaning),
+                     .remedy = std::string(kThrottledRemedy)});
+}
+
+void judge_throttling(const Profile& profile, Observations& found) {
     double total = 0;
     double silent = 0;
+    double busy = 0;
+    double stood = 0;
     for (const auto& cpu : profile.cpus) {
-        total += static_cast<double>(cpu.ledger.total);
-        silent += static_cast<double>(silent_time(cpu.sum).count());
+        total += to_seconds(Nanoseconds(cpu.ledger.total));
+        silent += to_seconds(silent_time(cpu.sum));
+        if (!cpu.busy.known) continue;
+        busy += cpu.busy.ratio * to_seconds(cpu.sum.enabled);
+        stood += to_seconds(throttled_in_work(cpu.sum, cpu.sum.cycles_throttled));
     }
-    const double share = total > 0 ? silent / total : 0;
-    if (share < kThrottled) return;
-    found.push_back(
-        {.id = "throttled_clock",
-         .severity = share >= kThrottledMuch ? Severity::kWarning : Severity::kNotice,
-         .at_least = share,
-         .figures = {{"throttled_share", "", share}, {"throttled_seconds", "", silent / 1e9}},
-         .evidence = fmt::format("The kernel kept the clock silent for {:.3f} s: {} of the CPUs' time.", silent / 1e9,
-                                 percent(share)),
-         .meaning =
-             "What ran then is in no sample. Busy assumes that it was like the rest; its interval allows for anything.",
-         .remedy = "Sample at a lower frequency (-F), or raise sysctl kernel.perf_event_max_sample_rate and "
-                   "kernel.perf_cpu_time_max_percent."});
+    add_throttled(
+        "throttled_clock", silent, total > 0 ? silent / total : 0,
+        fmt::format("The kernel kept the clock silent for {:.3f} s: {} of the CPUs' time.", silent,
+                    percent(total > 0 ? silent / total : 0)),
+        "What ran then is in no sample. Busy assumes that it was like the rest; its interval allows for anything.",
+        found);
+    const double of_busy = busy > 0 ? stood / busy : 0;
+    add_throttled("throttled_cycles", stood, of_busy,
+                  fmt::format("The kernel stopped the cycles counter for {:.3f} s, against {:.3f} s in which the CPUs "
+                              "were busy.",
+                              stood, busy),
+                  "Cycles of that time are neither counted nor sampled: what ran then has too small a share of them. "
+                  "Where it may be much of a CPU's work, its frequency is not available.",
+                  found);
 }
 
 }  // namespace
@@ -102,7 +123,7 @@ void judge_loss(const Tally& tally, Observations& found) {
     for (const auto& event : tally.profile().events) {
         if (event.lost != 0) found.push_back(lost_samples(tally.profile(), event));
     }
-    add_throttled(tally.profile(), found);
+    judge_throttling(tally.profile(), found);
 }
 
 }  // namespace perfvigil::analyzer

@@ -15,13 +15,11 @@
 #include "analyzer/profile/tables.hpp"
 #include "analyzer/profile/throttled_units.hpp"
 #include "analyzer/profile/warnings.hpp"
-#include "analyzer/redaction.hpp"
 #include "analyzer/slice/moment_tables.hpp"
 #include "analyzer/sums.hpp"
 
 namespace perfvigil::analyzer {
 
-using collector::DsoRef;
 using collector::EventIndex;
 using collector::EventInfo;
 
@@ -107,7 +105,7 @@ ProfileBuilder::ProfileBuilder(const std::vector<EventInfo>& events, Symbolizer&
 
 ProfileBuilder::~ProfileBuilder() = default;
 
-std::vector<SampledCode> ProfileBuilder::take_codes() { return state_->codes.take(); }
+std::vector<SampledCode> ProfileBuilder::take_codes() { return state_->frames.codes().take(); }
 
 std::size_t ProfileBuilder::slices() const { return state_->slices; }
 
@@ -210,7 +208,6 @@ void ProfileBuilder::State::translate_stacks(const Slice& slice) {
 
 // The entry's context with its instruction as the line, to be named when all are known.
 std::uint32_t ProfileBuilder::State::context_at_line(const Entry& entry, const Slice& slice) {
-    const Frame& frame = slice.frames[slice.frames_of(slice.stacks[entry.stack]).front()];
     ProfileContext context = tables.context_at(contexts[entry.actor]);
     // Code without a Dso has no line: it counts in no position.
     context.source_line = std::to_string(frames.code(frame));
@@ -276,7 +273,7 @@ void ProfileBuilder::State::add_totals(const Slice& slice, ProfileMoment& moment
         if (moment.totals.size() <= number) moment.totals.resize(number + 1);
         accumulate(moment.totals[number], more);
         totals.add(number, more);
-        facts.add_throttles(number, more.throttles);
+        facts.add_throttles(number, more);
         facts.add_arrived(number, more.samples + more.left_out_samples);
     }
     moment.totals.resize(totals.size());

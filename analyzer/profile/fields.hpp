@@ -131,6 +131,8 @@ void fields(Archive& a, typename Archive::template Ref<ProfileCpu> cpu) {
     a.message(22, cpu.busy);
     a.number(23, cpu.run_delay_ns);
     a.number(24, sum.cycles_idle);
+    a.duration(25, sum.cycles_throttled);
+    a.duration(26, sum.cycles_absent);
 }
 
 template <class Archive>
@@ -141,6 +143,7 @@ void fields(Archive& a, typename Archive::template Ref<EventTotals> totals) {
     a.flag(4, totals.lost_is_shared);
     a.number(5, totals.throttles);
     a.duration(6, totals.nominal_period);
+    a.duration(7, totals.throttled);
 }
 
 template <class Archive>

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace perfvigil::analyzer {
 namespace {
 
@@ -23,16 +25,17 @@ void warn_of_loss(Profile& profile, const WindowFacts& facts) {
     }
 }
 
-// Where the profile knows its CPUs, the clock's silence stands in their ledgers and is judged by what it comes to
-// (throttled_clock).
+// Where the profile knows its CPUs, the silence of clock and cycles stands in their ledgers and is judged by what it
+// comes to (throttled_clock, throttled_cycles).
 void warn_of_throttling(Profile& profile, const WindowFacts& facts) {
     for (std::size_t i = 0; i < profile.events.size() && i < facts.throttles.size(); ++i) {
         const auto& event = profile.events[i];
-        const bool in_ledger = event.unit == WeightUnit::kNanoseconds && !profile.cpus.empty();
+        const bool in_ledger = event.unit != WeightUnit::kEvents && !profile.cpus.empty();
         if (facts.throttles[i] == 0 || in_ledger) continue;
-        profile.warnings.push_back("The kernel throttled " + event.name + " " +
-                                   count(facts.throttles[i], "time", "times") +
-                                   ": what ran then is missing from the samples.");
+        const double time = to_seconds(facts.throttled[i]);
+        profile.warnings.push_back(fmt::format(
+            "The kernel throttled {} {}{}: what ran then is missing from the samples.", event.name,
+            count(facts.throttles[i], "time", "times"), time > 0 ? fmt::format(", for {:.3f} s", time) : ""));
     }
 }
 
@@ -70,9 +73,13 @@ void WindowFacts::note(const Slice& slice) {
     idle_by_task |= slice.idle_by_task;
 }
 
-void WindowFacts::add_throttles(std::uint32_t event, std::uint64_t count) {
-    if (event >= throttles.size()) throttles.resize(event + 1);
-    throttles[event] += count;
+void WindowFacts::add_throttles(std::uint32_t event, const EventTotals& totals) {
+    if (event >= throttles.size()) {
+        throttles.resize(event + 1);
+        throttled.resize(event + 1);
+    }
+    throttles[event] += totals.throttles;
+    throttled[event] += totals.throttled;
 }
 
 void WindowFacts::add_arrived(std::uint32_t event, std::uint64_t count) {

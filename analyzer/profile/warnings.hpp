@@ -19,10 +19,11 @@ struct WindowFacts {
     std::uint64_t lost_side_band = 0;
     bool idle_by_task = false;
     std::vector<std::uint64_t> throttles;  // by event of the profile
+    std::vector<Nanoseconds> throttled;    // as many
     std::vector<std::uint64_t> arrived;    // … its samples, those that a selection left out included
 
     void note(const Slice& slice);
-    void add_throttles(std::uint32_t event, std::uint64_t count);
+    void add_throttles(std::uint32_t event, const EventTotals& totals);
     void add_arrived(std::uint32_t event, std::uint64_t count);
 };
 

@@ -11,6 +11,7 @@
 #include "analyzer/hot_functions.hpp"
 #include "analyzer/html_table.hpp"
 #include "analyzer/idle_cycles.hpp"
+#include "analyzer/relative_busyness.hpp"
 #include "analyzer/report/html.hpp"
 #include "analyzer/report/text.hpp"
 #include "base/text.hpp"
@@ -163,11 +164,18 @@ std::string cpus_html(const Profile& profile) {
                               "stolen", "unexplained"}) {
         ledger.column(title, kNumber);
     }
+    HtmlTable cycles;
+    for (const auto* title : {"cpu", "counted", "sampled", "unattributed", "throttled s", "relative"}) {
+        cycles.column(title, kNumber);
+    }
     const double idle_hertz = idle_cycles_hertz(std::span(profile.cpus));
+    const auto relative = relative_busyness(profile.cpus);
     ClockLedger sum;
     std::size_t clocks = 0;
-    for (const auto& cpu : profile.cpus) {
+    for (std::size_t i = 0; i < profile.cpus.size(); ++i) {
+        const ProfileCpu& cpu = profile.cpus[i];
         if (cpu.busy.known) cpus.row(cpu_cells(cpu, idle_hertz));
+        if (counts_cycles(cpu.sum)) cycles.row(cycles_cells(cpu.sum, relative[i]));
         if (!cpu.sum.clock_recorded) continue;
         sum += cpu.ledger;
         ++clocks;
@@ -179,6 +187,13 @@ std::string cpus_html(const Profile& profile) {
     if (!ledger.empty()) {
         out += html_element("h2", "Clock ledger, seconds") +
                html_element("p class=dim", "total = the sum of the other columns") + ledger.render();
+    }
+    if (!cycles.empty()) {
+        out += html_element("h2", "Cycles ledger, millions") +
+               html_element("p class=dim",
+                            "counted = sampled + unattributed; relative: share of all cycles over share of the clock's "
+                            "samples") +
+               cycles.render();
     }
     return out;
 }

@@ -6,6 +6,7 @@
 #include "analyzer/hot_functions.hpp"
 #include "analyzer/idle_cycles.hpp"
 #include "analyzer/kernel_accounts.hpp"
+#include "analyzer/relative_busyness.hpp"
 #include "analyzer/report/observations.hpp"
 #include "base/text.hpp"
 #include "base/time_text.hpp"
@@ -17,7 +18,7 @@ namespace json = boost::json;
 
 double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-json::object cpu_object(const ProfileCpu& cpu, double idle_hertz) {
+json::object cpu_object(const ProfileCpu& cpu, double idle_hertz, double relative) {
     const auto& sum = cpu.sum;
     json::object object{{"cpu", sum.cpu.value}};
     if (cpu.busy.known) {
@@ -40,8 +41,13 @@ json::object cpu_object(const ProfileCpu& cpu, double idle_hertz) {
     }
     if (const auto stat = busy_by_proc_stat(sum)) object["busy_by_proc_stat"] = *stat;
     if (cpu.run_delay_ns > 0) object["run_delay"] = in_seconds(static_cast<std::int64_t>(cpu.run_delay_ns));
+    if (relative > 0) object["relative_busyness"] = relative;
     const double hertz = effective_hertz(sum, idle_hertz);
     object["effective_hertz"] = hertz > 0 ? json::value(hertz) : json::value(nullptr);
+    if (hertz <= 0) {
+        const NoFrequency why = frequency_of(sum).why;
+        object["no_frequency"] = why == NoFrequency::kNone ? "cycles_in_idle" : no_frequency_name(why);
+    }
     return object;
 }
 
@@ -62,7 +68,8 @@ json::object ledger_object(const ProfileCpu& cpu) {
 json::object cycles_object(const ProfileCpu& cpu) {
     const auto ledger = cycles_ledger(cpu.sum);
     return {{"cpu", cpu.sum.cpu.value},  {"counted", ledger.counted},           {"sampled", ledger.sampled},
-            {"in_idle", ledger.in_idle}, {"unattributed", ledger.unattributed}, {"scaled", ledger.scaled}};
+            {"in_idle", ledger.in_idle}, {"unattributed", ledger.unattributed}, {"scaled", ledger.scaled},
+            {"throttled", in_seconds(ledger.throttled.count())}};
 }
 
 json::value time_or_null(WallTime time) {
@@ -99,8 +106,9 @@ std::string report_json(const Profile& profile, const ReportOptions& options) {
     json::array events, cpus, ledger, cycles, broken, programs, throttled, degraded;
     for (std::uint32_t i = 0; i < profile.events.size(); ++i) events.push_back(event_json(profile, options, i));
     const double idle_hertz = idle_cycles_hertz(std::span(profile.cpus));
+    const auto relative = relative_busyness(profile.cpus);
     for (const auto& cpu : profile.cpus) {
-        cpus.push_back(cpu_object(cpu, idle_hertz));
+        cpus.push_back(cpu_object(cpu, idle_hertz, relative[cpus.size()]));
         if (cpu.sum.clock_recorded) ledger.push_back(ledger_object(cpu));
         if (cpu.sum.cycles_recorded) cycles.push_back(cycles_object(cpu));
     }

@@ -99,6 +99,7 @@ std::string report_text(const Profile& profile, const ReportOptions& options) {
     } else {
         write_cpus(page, profile, options);
         write_ledger(page, profile, options);
+        write_cycles_ledger(page, profile, options);
         for (std::uint32_t i = 0; i < profile.events.size(); ++i) write_event(page, profile, options, i);
         write_chain_ends(page, profile, options);
     }

@@ -17,10 +17,14 @@ namespace perfvigil::analyzer {
 
 void write_cpus(TextPage& page, const Profile& profile, const ReportOptions& options);
 void write_ledger(TextPage& page, const Profile& profile, const ReportOptions& options);
+void write_cycles_ledger(TextPage& page, const Profile& profile, const ReportOptions& options);
 
 // The numbers of one CPU, as the columns of those tables have them; `idle_hertz`: idle_cycles_hertz() of all.
 [[nodiscard]] std::vector<std::string> cpu_cells(const ProfileCpu& cpu, double idle_hertz);
 [[nodiscard]] std::vector<std::string> ledger_cells(std::string name, const ClockLedger& ledger);
+[[nodiscard]] inline bool counts_cycles(const CpuSlice& cpu) { return cpu.cycles_recorded || cpu.cycles_samples > 0; }
+// `relative`: its relative_busyness().
+[[nodiscard]] std::vector<std::string> cycles_cells(const CpuSlice& cpu, double relative);
 
 // What the event is, how much of it a filter left, and its tables.
 void write_event(TextPage& page, const Profile& profile, const ReportOptions& options, std::uint32_t event);

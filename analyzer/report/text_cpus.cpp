@@ -6,6 +6,7 @@
 
 #include "analyzer/idle_cycles.hpp"
 #include "analyzer/kernel_accounts.hpp"
+#include "analyzer/relative_busyness.hpp"
 #include "analyzer/report/text.hpp"
 
 namespace perfvigil::analyzer {
@@ -17,6 +18,26 @@ std::string frequency_cell(const CpuSlice& cpu, double idle_hertz) {
     if (!cpu.cycles_recorded) return "-";
     const double hertz = effective_hertz(cpu, idle_hertz);
     return hertz > 0 ? fmt::format("{:.2f} GHz", hertz / 1e9) : "n/a";
+}
+
+// Of CPUs that worked and counted cycles, and have none all the same.
+void write_missing_frequencies(TextPage& page, std::span<const ProfileCpu* const> cpus) {
+    constexpr std::size_t kNamed = 8;
+    for (const auto& [why, words] :
+         {std::pair(NoFrequency::kCounterStood, "the cycles counter may have missed much of the work"),
+          std::pair(NoFrequency::kClockSilent, "too many clock samples are missing to know how long it worked"),
+          std::pair(NoFrequency::kBusyDisputed,
+                    "/proc/stat says that it worked longer or shorter than samples show")}) {
+        std::string names;
+        std::size_t count = 0;
+        for (const auto* cpu : cpus) {
+            if (frequency_of(cpu->sum).why != why) continue;
+            if (count++ < kNamed) names += fmt::format("{}{}", names.empty() ? "" : ", ", cpu->sum.cpu.value);
+        }
+        if (count == 0) continue;
+        if (count > kNamed) names += fmt::format(" and {} more", count - kNamed);
+        page.sentence(fmt::format("No frequency of CPU {}: {}.", names, words), 2);
+    }
 }
 
 std::string ratio_percent(double ratio) { return fmt::format("{:.1f}", 100.0 * ratio); }
@@ -65,6 +86,14 @@ std::vector<std::string> ledger_cells(std::string name, const ClockLedger& l) {
             seconds(l.stolen),      seconds(l.unexplained)};
 }
 
+std::vector<std::string> cycles_cells(const CpuSlice& cpu, double relative) {
+    const CyclesLedger ledger = cycles_ledger(cpu);
+    const auto millions = [](auto cycles) { return fmt::format("{:.1f}", static_cast<double>(cycles) / 1e6); };
+    return {std::to_string(cpu.cpu.value),     cpu.cycles_recorded ? millions(ledger.counted) : "-",
+            millions(ledger.sampled),          cpu.cycles_recorded ? millions(ledger.unattributed) : "-",
+            seconds(ledger.throttled.count()), relative > 0 ? fmt::format("{:.2f}", relative) : "-"};
+}
+
 void write_cpus(TextPage& page, const Profile& profile, const ReportOptions& options) {
     std::vector<const ProfileCpu*> rows;
     for (const auto& cpu : profile.cpus) {
@@ -86,6 +115,7 @@ void write_cpus(TextPage& page, const Profile& profile, const ReportOptions& opt
     const double idle_hertz = idle_cycles_hertz(std::span(profile.cpus));
     for (const auto* cpu : rows) table.row(cpu_cells(*cpu, idle_hertz));
     page.table(table);
+    write_missing_frequencies(page, rows);
     write_waiting(page, profile);
 }
 
@@ -108,6 +138,26 @@ void write_ledger(TextPage& page, const Profile& profile, const ReportOptions& o
     if (shown > 1) add("all", sum);
     page.line("\nClock ledger, seconds: total = the sum of the other columns");
     page.table(table);
+}
+
+void write_cycles_ledger(TextPage& page, const Profile& profile, const ReportOptions& options) {
+    TextTable table;
+    table.column("cpu", kRight).column("counted", kRight).column("sampled", kRight);
+    table.column("unattributed", kRight, "unattri-\nbuted").column("throttled s", kRight, "throt-\ntled s");
+    table.column("relative", kRight, "rela-\ntive");
+    const auto relative = relative_busyness(profile.cpus);
+    for (std::size_t i = 0; i < profile.cpus.size(); ++i) {
+        const CpuSlice& cpu = profile.cpus[i].sum;
+        if (!counts_cycles(cpu) || (options.top != 0 && table.size() == options.top)) continue;
+        table.row(cycles_cells(cpu, relative[i]));
+    }
+    if (table.empty()) return;
+    page.line("\nCycles ledger, millions: counted = sampled + unattributed");
+    page.table(table);
+    page.sentence(
+        "relative: the CPU's share of all cycles over its share of the clock's samples; 1 where all CPUs are "
+        "alike, however busy they are",
+        2);
 }
 
 }  // namespace perfvigil::analyzer

@@ -54,8 +54,11 @@ void CpuAccounts::learn_events() {
         // the same.
         facts.fallback_weight = std::max<std::uint64_t>(1, attr.sample_period_or_freq);
         if (sampling && attr.is_cpu_clock()) {
-            if (!clock_) clock_ = EventIndex{static_cast<std::uint32_t>(i)};
-            facts.kind = clock_->value == i ? Kind::kClock : Kind::kOther;
+            // Of several the first that sees user and kernel.
+            const bool better = !clock_ || (facts.sees_all && !facts_[clock_->value].sees_all);
+            if (better && clock_) facts_[clock_->value].kind = Kind::kOther;
+            if (better) clock_ = EventIndex{static_cast<std::uint32_t>(i)};
+            facts.kind = better ? Kind::kClock : Kind::kOther;
         } else if (sampling && attr.type == collector::kTypeHardware &&
                    (attr.config & 0xffffffffU) == collector::kHwCpuCycles) {
             facts.kind = Kind::kCycles;  // the upper half names one of several PMUs (hybrid CPUs)
@@ -110,13 +113,13 @@ std::uint64_t CpuAccounts::sample(const OrderedRecord& record, const collector::
             slice.idle_samples += mode == Mode::kIdle ? 1 : 0;
             slice.mode_time[index_of(mode)] += period;
             if (mode == Mode::kSoftirq && sample.sample.tid.value == 0) slice.irq_in_idle += period;
-            clock_ticks(lane_of(*cpu, instance.event), slice, instance, record.time, period);
-        } else if (event.kind == Kind::kCycles) {
+        } else if (counts_cycles(*cpu, instance.event)) {
             slice.cycles_recorded = true;
             slice.cycles_sampled += weight;
             ++slice.cycles_samples;
             slice.cycles_idle += mode == Mode::kIdle ? weight : 0;
         }
+        end_throttling_by_sample(*cpu, slice, instance, record.time, event.is_time ? period : Nanoseconds{});
     }
     note_clock_sample(event, record.time);
     EventTotals& total = totals(instance.event);
@@ -185,81 +188,103 @@ void CpuAccounts::read_member(MonotonicTime time, const EventInstance& instance,
 
     if (!open_since_) open_since_ = time;
     Cpu* cpu = instance.cpu ? cpu_of(instance.cpu->value) : nullptr;
-    Lane* lane = cpu != nullptr ? &lane_of(*cpu, instance.event) : nullptr;
-    if (unseen || now.enabled < last.enabled) {
-        last = now;
+    const bool baseline = unseen || now.enabled < last.enabled;
+    if (cpu != nullptr) {
+        Lane& lane = lane_of(*cpu, instance.event);
+        lane.read_at = time;
+        lane.baseline = baseline;
+        (void)counts_cycles(*cpu, instance.event);
         // The CPU was away: what its instance before was throttled for has been counted by that one's last READ.
-        if (lane != nullptr && lane->throttled && lane->throttled->generation == instance.generation)
-            lane->throttled.reset();
-        return;
+        if (baseline && lane.throttled && lane.throttled->generation == instance.generation) lane.throttled.reset();
     }
-    totals(instance.event).lost += later_minus_earlier(now.lost, last.lost);
-    if (cpu != nullptr) add_stretch(*cpu, *lane, cpu_slice(instance.cpu->value), instance, last, now);
+    if (!baseline) {
+        totals(instance.event).lost += later_minus_earlier(now.lost, last.lost);
+        if (cpu != nullptr) add_stretch(*cpu, cpu_slice(instance.cpu->value), instance, last, now);
+    }
     last = now;
-    last.fresh = false;
+    last.fresh = baseline;
 }
 
-void CpuAccounts::add_stretch(Cpu& cpu, Lane& lane, CpuSlice& slice, const EventInstance& instance, const Reading& from,
+void CpuAccounts::add_stretch(Cpu& cpu, CpuSlice& slice, const EventInstance& instance, const Reading& from,
                               const Reading& to) {
     const EventFacts& event = facts(instance.event);
+    Lane& lane = lane_of(cpu, instance.event);
     const std::uint64_t lost = later_minus_earlier(to.lost, from.lost);
+    Nanoseconds enabled{static_cast<std::int64_t>(to.enabled - from.enabled)};
     if (event.kind == Kind::kClock) {
-        Nanoseconds enabled{static_cast<std::int64_t>(to.enabled - from.enabled)};
         if (from.fresh && lane.counted_until > from.counted_from) {
             enabled = std::max(Nanoseconds{}, enabled - (lane.counted_until - from.counted_from));
         }
         lane.counted_until = std::max(lane.counted_until, to.counted_from);
         const Nanoseconds period = period_in(instance, event.period);
         cpu.has_clock = true;
+        cpu.longest_period = std::max(cpu.longest_period, period);
         slice.clock_recorded |= event.sees_all;
         slice.enabled += enabled;
         slice.ticks_due += ticks(enabled, period);
         slice.lost += lost;
         slice.lost_time += static_cast<std::int64_t>(lost) * period;
-        if (lane.throttled && lane.throttled->generation < instance.generation) lane.throttled.reset();
-        if (lane.throttled && lane.throttled->generation == instance.generation)
-            count_throttled(lane, slice, to.counted_from);
-    } else if (event.kind == Kind::kCycles) {
-        const std::uint64_t enabled = to.enabled - from.enabled;
+    } else if (counts_cycles(cpu, instance.event)) {
         const std::uint64_t running = later_minus_earlier(to.running, from.running);
         const std::uint64_t value = later_minus_earlier(to.value, from.value);
+        const auto whole = static_cast<std::uint64_t>(enabled.count());
         slice.cycles_recorded = true;
-        slice.cycles_scaled |= running < enabled;
-        slice.cycles_counted += running != 0 && running < enabled ? scaled(value, enabled, running) : value;
+        slice.cycles_scaled |= running < whole;
+        slice.cycles_counted += running != 0 && running < whole ? scaled(value, whole, running) : value;
         slice.cycles_lost += lost;
+        cpu.cycles_enabled += enabled;
     }
+    if (lane.throttled && lane.throttled->generation < instance.generation) lane.throttled.reset();
+    if (lane.throttled && lane.throttled->generation == instance.generation)
+        count_throttled(cpu, slice, instance.event, to.counted_from);
+}
+
+// Two events may count cycles (of several precisions), and their counts together are no CPU's: the first one read has
+// it.
+bool CpuAccounts::counts_cycles(Cpu& cpu, EventIndex event) {
+    if (facts(event).kind != Kind::kCycles) return false;
+    if (!cpu.cycles) cpu.cycles = event;
+    return *cpu.cycles == event;
 }
 
 void CpuAccounts::throttle(const OrderedRecord& record, const collector::ThrottleRecord& throttle) {
     const EventInstance& instance = *record.event;
-    const EventFacts& event = facts(instance.event);
     if (throttle.throttled) ++totals(instance.event).throttles;
     const auto number = analyzer::cpu_of(instance, throttle.sample);
     Cpu* cpu = number ? cpu_of(number->value) : nullptr;
-    if (cpu == nullptr || event.kind != Kind::kClock) return;
+    if (cpu == nullptr) return;
     Lane& lane = lane_of(*cpu, instance.event);
     const bool under_way = lane.throttled && lane.throttled->generation == instance.generation;
     if (throttle.throttled) {
         if (!under_way) lane.throttled = {instance.generation, record.time, record.time};
     } else if (under_way) {
-        count_throttled(lane, cpu_slice(number->value), record.time);
+        count_throttled(*cpu, cpu_slice(number->value), instance.event, record.time);
         lane.throttled.reset();
     }
 }
 
-void CpuAccounts::count_throttled(Lane& lane, CpuSlice& slice, MonotonicTime until) {
-    slice.throttled += std::max(Nanoseconds{}, until - lane.throttled->counted_until);
-    lane.throttled->counted_until = std::max(until, lane.throttled->counted_until);
+void CpuAccounts::count_throttled(Cpu& cpu, CpuSlice& slice, EventIndex event, MonotonicTime until) {
+    Throttling& throttling = *lane_of(cpu, event).throttled;
+    const Nanoseconds more = std::max(Nanoseconds{}, until - throttling.counted_until);
+    throttling.counted_until += more;
+    totals(event).throttled += more;
+    if (facts(event).kind == Kind::kClock)
+        slice.throttled += more;
+    else if (counts_cycles(cpu, event))
+        slice.cycles_throttled += more;
 }
 
-// A clock that is throttled is silent but for the sample that made it so, which comes right after the record. Another
-// one means that its UNTHROTTLE was lost, and that it has run for a period since.
-void CpuAccounts::clock_ticks(Lane& lane, CpuSlice& slice, const EventInstance& instance, MonotonicTime time,
-                              Nanoseconds period) {
-    if (!lane.throttled || lane.throttled->generation != instance.generation) return;
-    if (time - lane.throttled->began <= period / 2) return;
-    count_throttled(lane, slice, time - period);
-    lane.throttled.reset();
+// An event that is throttled is silent but for the sample that made it so, which comes right after the record. Another
+// one means that its UNTHROTTLE was lost: a clock has then run for a period, of others only the latest end is known.
+void CpuAccounts::end_throttling_by_sample(Cpu& cpu, CpuSlice& slice, const EventInstance& instance, MonotonicTime time,
+                                           Nanoseconds period) {
+    auto& throttled = lane_of(cpu, instance.event).throttled;
+    if (!throttled || throttled->generation != instance.generation) return;
+    const bool own = period.count() > 0 ? time - throttled->began <= period / 2 : !throttled->sampled;
+    throttled->sampled = true;
+    if (own) return;
+    count_throttled(cpu, slice, instance.event, time - period);
+    throttled.reset();
 }
 
 // What a lost record of this ring's stood for, if it was the clock's.
@@ -298,7 +323,7 @@ void CpuAccounts::lost_samples(const OrderedRecord& record, const collector::Los
     if (event.kind == Kind::kClock) {
         slice.lost += lost.lost;
         slice.lost_time += static_cast<std::int64_t>(lost.lost) * event.period;
-    } else if (event.kind == Kind::kCycles) {
+    } else if (counts_cycles(*cpu_of(number->value), instance.event)) {
         slice.cycles_lost += lost.lost;
     }
 }

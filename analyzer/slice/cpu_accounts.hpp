@@ -8,7 +8,8 @@
 //
 // An instance's first READ is its baseline; its stretches reach from one READ to the next, be that at a cut or within
 // a slice (the last one of a CPU that leaves, of a generation that is replaced). T of a new generation begins where
-// that of the old one ended, even if its baseline was read earlier.
+// that of the old one ended, even if its baseline was read earlier. Where a file ends before the last READ, the clock's
+// samples tell how long its CPUs were still recorded.
 #pragma once
 
 #include <cstdint>
@@ -71,18 +72,24 @@ private:
         std::uint32_t generation = 0;
         MonotonicTime began{};
         MonotonicTime counted_until{};
+        bool sampled = false;  // the sample that made it so has come
     };
     // One event on one CPU.
     struct Lane {
         std::optional<Throttling> throttled;
-        MonotonicTime counted_until{};  // T of earlier instances reaches to here
+        MonotonicTime counted_until{};           // T of earlier instances reaches to here
+        std::optional<MonotonicTime> read_at{};  // the newest READ, and whether it was a baseline
+        bool baseline = false;
     };
     struct Cpu {
         std::vector<Lane> lanes;  // by EventIndex
         bool has_clock = false;
-        bool estimated = false;        // its T reaches to estimated_until_
-        std::uint64_t ring_lost = 0;   // by LOST records of the open slice, where no counter says it
-        Nanoseconds ring_lost_time{};  // had all of them been the clock's
+        std::optional<collector::EventIndex> cycles{};  // the event that its cycles are of
+        Nanoseconds cycles_enabled{};                   // in the open slice
+        Nanoseconds longest_period{};                   // of the clock in the open slice
+        bool estimated = false;                         // its T reaches to estimated_until_
+        std::uint64_t ring_lost = 0;                    // by LOST records of the open slice, where no counter says it
+        Nanoseconds ring_lost_time{};                   // had all of them been the clock's
         bool times_known = false;
         collector::CpuTimes times{};  // at the previous cut
         std::uint64_t times_row = 0;  // number of the cut that `times` is of
@@ -108,15 +115,19 @@ private:
 
     void read_member(MonotonicTime time, const collector::EventInstance& instance, const collector::ReadView& view,
                      const collector::CounterValue& member);
-    void add_stretch(Cpu& cpu, Lane& lane, CpuSlice& slice, const collector::EventInstance& instance,
-                     const Reading& from, const Reading& to);
-    static void count_throttled(Lane& lane, CpuSlice& slice, MonotonicTime until);
-    static void clock_ticks(Lane& lane, CpuSlice& slice, const collector::EventInstance& instance, MonotonicTime time,
-                            Nanoseconds period);
+    void add_stretch(Cpu& cpu, CpuSlice& slice, const collector::EventInstance& instance, const Reading& from,
+                     const Reading& to);
+    [[nodiscard]] bool counts_cycles(Cpu& cpu, collector::EventIndex event);
+    void count_throttled(Cpu& cpu, CpuSlice& slice, collector::EventIndex event, MonotonicTime until);
+    void end_throttling_by_sample(Cpu& cpu, CpuSlice& slice, const collector::EventInstance& instance,
+                                  MonotonicTime time, Nanoseconds period);
     [[nodiscard]] Nanoseconds clock_period(const collector::EventInstance& instance) const;
 
     void estimate_time(const collector::Cut& cut);
+    void estimate_tail(const collector::Cut& cut);
     void settle_losses(const collector::Cut& cut);
+    void settle_throttling();
+    void settle_cycles();
     void add_times(const collector::Cut& cut);
     [[nodiscard]] collector::CpuTimes within_stretch(const collector::CpuTimes& times, const CpuSlice& slice,
                                                      const collector::Cut& cut) const;

@@ -51,7 +51,10 @@ void CpuAccounts::set_baseline_times(const std::vector<CpuTimes>& times) {
 void CpuAccounts::close(const Cut& cut, Slice& slice) {
     learn_events();
     estimate_time(cut);
+    estimate_tail(cut);
     settle_losses(cut);
+    settle_throttling();
+    settle_cycles();
     add_times(cut);
     hand_over(slice);
     open_cpus_.clear();
@@ -60,6 +63,8 @@ void CpuAccounts::close(const Cut& cut, Slice& slice) {
     for (auto& cpu : cpus_) {
         cpu.ring_lost = 0;
         cpu.ring_lost_time = {};
+        cpu.cycles_enabled = {};
+        cpu.longest_period = {};
     }
     forget_closed_instances();
 }
@@ -84,8 +89,27 @@ void CpuAccounts::estimate_time(const Cut& cut) {
         slice.time_estimated = true;
         slice.enabled += end - start;
         slice.ticks_due += static_cast<double>((end - start).count()) / static_cast<double>(clock.period.count());
-        Lane& lane = lane_of(cpus_[number], *clock_);
-        if (lane.throttled) count_throttled(lane, slice, end);
+        if (lane_of(cpus_[number], *clock_).throttled) count_throttled(cpus_[number], slice, *clock_, end);
+    }
+}
+
+// A file of ours may end early, without its last readings. Until its last sample its CPUs were recorded; not those that
+// had gone before: their last reading was neither the previous cut's nor a baseline.
+void CpuAccounts::estimate_tail(const Cut& cut) {
+    if (!cut.last || !clock_ || !has_readings_ || !open_since_) return;
+    const EventFacts& clock = facts_[clock_->value];
+    for (std::uint32_t number = 0; number < cpus_.size(); ++number) {
+        const Lane lane = lane_of(cpus_[number], *clock_);
+        if (!clock.sees_all || !lane.read_at) continue;
+        const Nanoseconds after_cut = *lane.read_at - *open_since_;
+        const Nanoseconds tail = last_clock_sample_ - *lane.read_at;
+        if (tail.count() <= 0 || (!lane.baseline && std::chrono::abs(after_cut) > kReadingDelay)) continue;
+        CpuSlice& slice = cpu_slice(number);
+        slice.clock_recorded = true;
+        slice.time_estimated = true;
+        slice.enabled += tail;
+        slice.ticks_due += static_cast<double>(tail.count()) / static_cast<double>(clock.period.count());
+        if (lane.throttled) count_throttled(cpus_[number], slice, *clock_, last_clock_sample_);
     }
 }
 
@@ -112,6 +136,33 @@ void CpuAccounts::settle_losses(const Cut& cut) {
         EventTotals& total = totals(EventIndex{i});
         total.lost += facts_[i].ring_lost;
         total.lost_is_shared = true;
+    }
+}
+
+// Records of throttling get lost like samples. A clock that seems throttled while it lost samples was not: no more time
+// than its ticks left can have been.
+void CpuAccounts::settle_throttling() {
+    for (std::uint32_t number = 0; number < open_cpus_.size(); ++number) {
+        CpuSlice& slice = open_cpus_[number];
+        if (slice.lost == 0 || slice.throttled.count() == 0) continue;
+        Nanoseconds left = slice.enabled - slice.lost_time + 2 * cpus_[number].longest_period;
+        for (const Nanoseconds time : slice.mode_time) left -= time;
+        slice.throttled = std::clamp(left, Nanoseconds{}, slice.throttled);
+    }
+}
+
+// Which part of T the cycles counter was read over. Sampled cycles that no reading covers are held against nothing.
+void CpuAccounts::settle_cycles() {
+    for (std::uint32_t number = 0; number < open_cpus_.size(); ++number) {
+        CpuSlice& slice = open_cpus_[number];
+        if (!slice.cycles_recorded) continue;
+        if (slice.time_estimated && cpus_[number].cycles_enabled.count() == 0) {
+            slice.cycles_recorded = false;
+            slice.cycles_sampled = 0;
+            slice.cycles_samples = 0;
+        } else if (slice.clock_recorded) {
+            slice.cycles_absent = std::max(Nanoseconds{}, slice.enabled - cpus_[number].cycles_enabled);
+        }
     }
 }
 
@@ -164,7 +215,10 @@ void CpuAccounts::hand_over(Slice& slice) {
     }
     for (CpuSlice& cpu : open_cpus_) {
         // Without counters there is nothing that sampled cycles could be held against.
-        if (!has_readings_) cpu.cycles_recorded = false;
+        if (!has_readings_) {
+            cpu.cycles_recorded = false;
+            cpu.cycles_absent = {};
+        }
         if (says_something(cpu)) slice.cpus.push_back(cpu);
     }
 }

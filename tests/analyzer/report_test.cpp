@@ -148,6 +148,42 @@ TEST(ReportText, SaysWhatIsMissingAndWhy) {
     EXPECT_THAT(text, HasSubstr("cpu 0: something to know"));
 }
 
+// Two CPUs that counted cycles, the second with a throttled counter.
+Profile counting_profile() {
+    auto profile = small_profile();
+    profile.cpus.push_back(profile.cpus[0]);
+    profile.cpus[1].sum.cpu = CpuId{1};
+    for (auto& cpu : profile.cpus) {
+        cpu.sum.cycles_recorded = true;
+        cpu.sum.cycles_counted = cpu.sum.cpu.value == 0 ? 2'400'000'000 : 800'000'000;
+        cpu.sum.cycles_sampled = 700'000'000;
+    }
+    profile.cpus[1].sum.cycles_throttled = std::chrono::milliseconds(500);
+    return profile;
+}
+
+TEST(ReportText, CyclesHaveTheirLedgerAndAFrequencyThatIsMissingItsReason) {
+    EXPECT_THAT(report_text(small_profile(), {}), Not(HasSubstr("Cycles ledger")));
+    const auto text = report_text(counting_profile(), {});
+    EXPECT_THAT(text, HasSubstr("Cycles ledger, millions: counted = sampled + unattributed"));
+    EXPECT_THAT(text, HasSubstr("    0   2400.0    700.0        1700.0        0.000      1.50\n"));
+    EXPECT_THAT(text, HasSubstr("    1    800.0    700.0         100.0        0.500      0.50\n"));
+    EXPECT_THAT(text, HasSubstr("3.00 GHz"));
+    EXPECT_THAT(text, HasSubstr("No frequency of CPU 1: the cycles counter may have missed much of the work."));
+}
+
+TEST(ReportJson, AFrequencyIsThereOrSaysWhyNot) {
+    const auto cpu = [](const json::object& report, std::size_t i) { return report.at("cpus").at(i).as_object(); };
+    const auto report = parsed(counting_profile(), {});
+    EXPECT_DOUBLE_EQ(cpu(report, 0).at("effective_hertz").to_number<double>(), 3e9);
+    EXPECT_FALSE(cpu(report, 0).contains("no_frequency"));
+    EXPECT_TRUE(cpu(report, 1).at("effective_hertz").is_null());
+    EXPECT_EQ(cpu(report, 1).at("no_frequency").as_string(), "counter_stood");
+    EXPECT_DOUBLE_EQ(cpu(report, 1).at("relative_busyness").to_number<double>(), 0.5);
+    EXPECT_DOUBLE_EQ(report.at("cycles_ledger").at(1).at("throttled").to_number<double>(), 0.5);
+    EXPECT_EQ(cpu(parsed(small_profile(), {}), 0).at("no_frequency").as_string(), "not_recorded");
+}
+
 TEST(ReportText, ControlCharactersNeverReachTheTerminal) {
     auto profile = small_profile();
     profile.functions[0].name = "\x1b[2Jevil";

@@ -147,6 +147,27 @@ TEST_F(RecordingSessionTest, ASliceFromItsBaselineToItsCut) {
     EXPECT_EQ(session->counters().samples, 5U);
 }
 
+// What is sampled by frequency would give tickless CPUs their tick back.
+TEST_F(RecordingSessionTest, OnAHostWithTicklessCpusCyclesAreLeftOutAndSaid) {
+    options.events = RecordingOptions{}.events;
+    kernel.tickless = "2-7";
+    open_and_start();
+    ASSERT_EQ(session->events().events().size(), 2U);
+    EXPECT_EQ(session->events().events()[0].name, "cpu-clock");
+    EXPECT_EQ(session->events().events()[1].role, EventRole::kSideBand);
+    EXPECT_NE(why("nohz_full").find("2-7"), std::string::npos);
+    EXPECT_EQ(why("no_pmu"), "");
+    EXPECT_EQ(session->host().degraded, session->degraded()) << "as captures keep it";
+    for (const auto& ring : kernel.rings) {
+        for (const auto& attr : ring->request.events) EXPECT_EQ(attr.type, kTypeSoftware);
+    }
+    // Unless they were asked for by name.
+    options.ticks = Ticks::kMayTurnOn;
+    open_and_start();
+    EXPECT_EQ(session->events().events()[0].name, "cycles");
+    EXPECT_EQ(why("nohz_full"), "");
+}
+
 TEST_F(RecordingSessionTest, CodeThatTheKernelHadMadeIsToldFirst) {
     proc.write("kallsyms", "ffffffff81000000 T _text\nffffffffc0200000 t bpf_prog_1_a\t[bpf]\n");
     struct Listener final : RecordSink {

@@ -57,24 +57,5 @@ TEST(CpuSelectionTest, ARecordingFollowsWhatWasSelected) {
     EXPECT_EQ(wanted({Kind::kList, cpus({0, 4})}), cpus({0, 4}));
 }
 
-TEST(CpuSelection, HardwareEventsAreLeftOutWhereACpuIsTickless) {
-    const std::vector<collector::EventSpec> both = collector::RecordingOptions{}.events;
-    HostCpus host{.online = cpus({0, 1}), .isolated = {}, .nohz_full = {}};
-    auto events = both;
-    EXPECT_FALSE(keep_ticks_off(events, host));
-    EXPECT_EQ(events.size(), 2U);
-    host.nohz_full = cpus({1, 2, 5});
-    const auto said = keep_ticks_off(events, host);
-    ASSERT_EQ(events.size(), 1U);
-    EXPECT_EQ(events[0].name, "cpu-clock");
-    ASSERT_TRUE(said);
-    EXPECT_EQ(said->reason, "nohz_full");
-    EXPECT_TRUE(said->detail.starts_with("CPUs 1-2,5 are tickless (nohz_full): cycles sampled")) << said->detail;
-    EXPECT_FALSE(keep_ticks_off(events, host)) << "nothing is left out of that";
-    events = {both[0]};
-    EXPECT_FALSE(keep_ticks_off(events, host));
-    EXPECT_EQ(events.size(), 1U) << "rather a tick than no recording";
-}
-
 }  // namespace
 }  // namespace perfvigil::daemon

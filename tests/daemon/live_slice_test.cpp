@@ -85,6 +85,26 @@ TEST_F(LiveSliceTest, ModesAddUpToTheRecordedTime) {
     EXPECT_NEAR(cpu.at("modes").at("unknown").to_number<double>(), to_seconds(30 * kTick), 1e-9);
 }
 
+// As in metrics and reports: a clock that was throttled while its CPU idled shows idle time, and cycles that count in
+// idle make no frequency.
+TEST_F(LiveSliceTest, ThrottledIdleTimeIsIdleAndPolledCyclesAreNoFrequency) {
+    auto& idle = slice.cpus[1];
+    idle.samples = idle.idle_samples = 95;
+    idle.mode_time[index_of(Mode::kIdle)] = 95 * kTick;
+    idle.throttled = 400 * kTick;
+    idle.times_known = true;
+    idle.times.idle = static_cast<std::uint64_t>(idle.enabled.count());
+    for (auto& cpu : slice.cpus) {
+        cpu.cycles_recorded = true;
+        cpu.cycles_counted = 5'000'000'000;
+    }
+    const auto json = made();
+    const auto& row = json.at("cpus").at(1).as_object();
+    EXPECT_NEAR(row.at("modes").at("unknown").to_number<double>(), 0.02, 1e-9) << "the grain of /proc/stat";
+    EXPECT_NEAR(row.at("modes").at("idle").to_number<double>(), to_seconds(495 * kTick) - 0.02, 1e-9);
+    EXPECT_FALSE(json.at("cpus").at(0).as_object().contains("effective_hertz")) << "it would be 2 GHz";
+}
+
 TEST_F(LiveSliceTest, AFunctionOfTwoUnitsIsOneRow) {
     add("work", "a.service", 100);
     add("work", "b.service", 50);

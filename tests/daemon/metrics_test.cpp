@@ -245,8 +245,8 @@ TEST_F(MetricsTest, EveryNumberOfTheDaemonIsPublished) {
 
 TEST_F(MetricsTest, EveryNumberOfTheEventsIsPublished) {
     analyzer::EventTotals totals;
-    auto& [samples, weight, lost, shared, throttles, period, left_out_samples, left_out_weight] = totals;
-    samples = 11, weight = 12000, lost = 13, shared = false, throttles = 14, period = {};
+    auto& [samples, weight, lost, shared, throttles, throttled, period, left_out_samples, left_out_weight] = totals;
+    samples = 11, weight = 12000, lost = 13, shared = false, throttles = 14, throttled = seconds(3), period = {};
     left_out_samples = left_out_weight = 0;  // the daemon selects no samples
     slice.totals = {
         totals,
@@ -262,6 +262,8 @@ TEST_F(MetricsTest, EveryNumberOfTheEventsIsPublished) {
                         {"lost_samples_total", {{"event", "(any)"}}, 46},
                         {"throttles_total", {{"event", "cycles"}}, 28},
                         {"throttles_total", {{"event", "cpu-clock"}}, 48},
+                        {"throttled_seconds_total", {{"event", "cycles"}}, 6},
+                        {"throttled_seconds_total", {{"event", "cpu-clock"}}, 0},
                         {"sampling_frequency_hertz", {{"event", "cycles"}}, 99},
                         {"sampling_frequency_hertz", {{"event", "cpu-clock"}}, 1e9 / 10101010}});
     EXPECT_TRUE(now.family("perfvigil_samples_total").size() == 2) << "side-band events take no samples";
@@ -272,8 +274,8 @@ TEST_F(MetricsTest, EveryNumberOfASliceIsPublished) {
     slice.maps_suspect = slice.clock_stepped = slice.idle_by_task = true;
     analyzer::CpuSlice numbers;
     auto& [cpu, clock_recorded, estimated, enabled, due, samples, idle_samples, mode_time, irq_in_idle, lost, lost_time,
-           throttled, cycles_recorded, counted, scaled, sampled, cycles_samples, cycles_idle, cycles_lost, times_known,
-           times] = numbers;
+           throttled, cycles_recorded, counted, scaled, sampled, cycles_samples, cycles_idle, cycles_lost,
+           cycles_throttled, cycles_absent, times_known, times] = numbers;
     clock_recorded = true, cycles_recorded = true, times_known = true;
     enabled = seconds(5), due = 495, samples = 260, idle_samples = 100;
     mode_time = {seconds(1), milliseconds(300), milliseconds(200), milliseconds(1000)};
@@ -398,6 +400,21 @@ TEST_F(MetricsTest, EffectiveFrequencyIsAbsentWhereIdleCountsCycles) {
     EXPECT_NEAR(now.value("perfvigil_cpu_effective_hertz", {{"cpu", "0"}}).value(), 1e9, 1e7);
     EXPECT_FALSE(now.value("perfvigil_cpu_effective_hertz", {{"cpu", "1"}})) << "would be 2.5 GHz";
     EXPECT_FALSE(now.value("perfvigil_cpu_effective_hertz", {{"cpu", "2"}}));
+}
+
+// What a throttled counter missed of a CPU's work nobody knows, unless the CPU worked all the time.
+TEST_F(MetricsTest, EffectiveFrequencyIsAbsentWhereCyclesWereThrottled) {
+    const auto throttled = [](std::uint32_t number, std::uint64_t busy) {
+        auto cpu = cpu_slice(number, busy);
+        cpu.cycles_recorded = true;
+        cpu.cycles_throttled = cpu.enabled / 5;
+        cpu.cycles_counted = static_cast<std::uint64_t>(2.4 * static_cast<double>(cpu.enabled.count()));
+        return cpu;
+    };
+    add({throttled(0, 495), throttled(1, 300)});
+    const Exposition now = exposition();
+    EXPECT_NEAR(now.value("perfvigil_cpu_effective_hertz", {{"cpu", "0"}}).value(), 3e9, 1e7);
+    EXPECT_FALSE(now.value("perfvigil_cpu_effective_hertz", {{"cpu", "1"}}));
 }
 
 TEST_F(MetricsTest, LargeHostsShowTheWholeAndTheExtremes) {

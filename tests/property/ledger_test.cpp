@@ -64,6 +64,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"loss at the start", with({{.busy = 1, .lost = 1, .lost_time_share = 0.4}})},
         Case{"removed", with({{.busy = 1, .removed = 0.3}, kHalf})},
         Case{"throttled", with({{.busy = 1, .throttled = 0.25}, {.busy = 0.4, .throttled = 0.5}})},
+        Case{"cycles throttled", with({{.busy = 1, .cycles_throttled = 0.25},
+                                       {.busy = 0.4, .cycles_throttled = 0.5, .busy_when_throttled = 1},
+                                       {.busy = 0.7, .throttled = 0.4, .cycles_throttled = 0.3}})},
         Case{"all at once", with({{.busy = 1, .steal = 0.1, .lost = 0.1, .removed = 0.2, .throttled = 0.1}})},
         Case{"a CPU goes and comes back",
              with({kFull, {.busy = 1, .offline = {{std::chrono::seconds(7), std::chrono::seconds(13)}}}})},
@@ -331,6 +334,7 @@ TEST(LedgerTruth, RandomRecordings) {
             cpu.lost = random() % 2 == 0 ? share(1) : 0;
             cpu.removed = random() % 2 == 0 ? share(1) : 0;
             cpu.throttled = random() % 4 == 0 ? share(0.6) : 0;
+            cpu.cycles_throttled = random() % 4 == 0 ? share(0.7) : 0;
             options.cpus.push_back(cpu);
         }
         const Recording recording(options);

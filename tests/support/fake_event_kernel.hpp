@@ -60,6 +60,7 @@ public:
                                                               {"perf_event_mlock_kb", 516}};
     std::vector<CpuId> online{CpuId{0}, CpuId{1}};
     std::vector<collector::CorePmu> pmus;  // of several core types
+    std::string tickless;                  // CPUs without a tick
     bool file_limit_rises = false;
     int enable_error = 0;
     collector::Waits waited;                      // since the last question
@@ -80,6 +81,7 @@ public:
     std::optional<std::int64_t> setting(std::string_view name) override;
     Result<std::vector<CpuId>> online_cpus() override { return online; }
     std::vector<collector::CorePmu> core_pmus() override { return pmus; }
+    std::string tickless_cpus() override { return tickless; }
     std::vector<collector::CpuTimes> cpu_times() override;
     collector::Waits waits(MonotonicTime) override { return std::exchange(waited, {}); }
     collector::HostFacts host_facts(const Clock&) override { return {}; }

@@ -40,6 +40,11 @@ void expect_counters(const CpuSlice& cpu, const SyntheticTruth& truth, const Syn
     }
     EXPECT_EQ(cpu.cycles_sampled, truth.cycles_sampled);
     EXPECT_EQ(cpu.cycles_idle, truth.cycles_idle);
+    EXPECT_EQ(cpu.cycles_throttled, truth.cycles_throttled);
+    // The two counters of a CPU are read at one moment here.
+    if (options.cycles) {
+        EXPECT_EQ(cpu.cycles_absent, Nanoseconds{});
+    }
     if (options.cycles && options.cycles_running >= 1) {
         EXPECT_EQ(cpu.cycles_counted, truth.cycles);
     }

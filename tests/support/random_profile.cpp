@@ -61,6 +61,8 @@ ProfileCpu random_cpu(Random& r) {
     sum.cycles_samples = r.number();
     sum.cycles_idle = r.number();
     sum.cycles_lost = r.number();
+    sum.cycles_throttled = r.time();
+    sum.cycles_absent = r.time();
     sum.times_known = r.coin();
     sum.times = {CpuId{r.number32()}, r.number(), r.number(), r.number(),
                  r.number(),          r.number(), r.number(), r.number()};
@@ -77,6 +79,7 @@ analyzer::EventTotals random_totals(Random& r) {
             .lost = r.number(),
             .lost_is_shared = r.coin(),
             .throttles = r.number(),
+            .throttled = r.time(),
             .nominal_period = r.time()};
 }
 

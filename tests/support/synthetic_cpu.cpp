@@ -18,6 +18,11 @@ constexpr std::uint64_t kReturn = 0x41;  // … and a return address: right behi
 
 bool is_task(State state) { return state == State::kUser || state == State::kKernel || state == State::kSoftirq; }
 
+// Counts cycles: the CPU is not halted.
+bool runs(State state, bool polling) {
+    return is_task(state) || state == State::kIrqInIdle || (polling && state == State::kIdle);
+}
+
 }  // namespace
 
 SyntheticTruth& SyntheticTruth::operator+=(const SyntheticTruth& more) {
@@ -38,6 +43,7 @@ SyntheticTruth& SyntheticTruth::operator+=(const SyntheticTruth& more) {
     lost_said += more.lost_said;
     ticks_due += more.ticks_due;
     throttled_time += more.throttled_time;
+    cycles_throttled += more.cycles_throttled;
     cycles += more.cycles;
     cycles_in_idle += more.cycles_in_idle;
     cycles_sampled += more.cycles_sampled;
@@ -98,14 +104,33 @@ void SyntheticStream::apply_changes(std::size_t number, MonotonicTime time, Mono
         read_cpu(number, time, out);
     }
     if (cpu.recorded && cpu.rate.generation != rate_at(time).generation) replace_events(number, time, out);
-    const auto [from, to] = throttled_stretch(cpu, slice_end);
-    if (cpu.recorded && !cpu.throttled_since && time == from && from < to) {
-        throttle(number, time, true, out);
-        cpu.throttled_since = time;
-    } else if (cpu.throttled_since && time >= to) {
-        throttle(number, time, false, out);
-        cpu.truth.throttled_time += time - *std::exchange(cpu.throttled_since, std::nullopt);
-    }
+    change_throttling(number, time, slice_end, out);
+}
+
+void SyntheticStream::change_throttling(std::size_t number, MonotonicTime time, MonotonicTime slice_end,
+                                        std::vector<Recorded>& out) {
+    Cpu& cpu = *cpus_[number];
+    const auto change = [&](std::optional<MonotonicTime>& since, const Stretch& stretch, EventId id,
+                            Nanoseconds& throttled) {
+        if (cpu.recorded && !since && time == stretch.from && stretch.from < stretch.to) {
+            throttle(number, id, time, true, out);
+            since = time;
+            return true;
+        }
+        if (since && time >= stretch.to) {
+            throttle(number, id, time, false, out);
+            throttled += time - *std::exchange(since, std::nullopt);
+        }
+        return false;
+    };
+    change(cpu.throttled_since, clock_throttled(cpu, slice_end), cpu.clock_id, cpu.truth.throttled_time);
+    if (!options_.cycles) return;
+    const bool began =
+        change(cpu.cycles_throttled_since, cycles_throttled(cpu, slice_end), cpu.cycles_id, cpu.truth.cycles_throttled);
+    if (!began) return;
+    // Right behind its record comes the sample that was one too many.
+    write_cycles_sample(number, time + std::chrono::microseconds(2), sample_of(number, time), out);
+    if (cpu.facts.busy_when_throttled) cpu.state_until = time;
 }
 
 MonotonicTime SyntheticStream::next_change(const Cpu& cpu, MonotonicTime time, MonotonicTime slice_end) const {
@@ -119,27 +144,36 @@ MonotonicTime SyntheticStream::next_change(const Cpu& cpu, MonotonicTime time, M
     }
     if (!cpu.recorded) consider(cpu.opens_at);
     for (const auto& [after, hertz] : options_.retunes) consider(start_ + after);
-    const auto [from, to] = throttled_stretch(cpu, slice_end);
-    consider(from);
-    consider(to);
+    for (const Stretch& stretch : {clock_throttled(cpu, slice_end), cycles_throttled(cpu, slice_end)}) {
+        consider(stretch.from);
+        consider(stretch.to);
+    }
     return next;
 }
 
-// One stretch of each slice, from three tenths of it on; empty where nothing is throttled.
-std::pair<MonotonicTime, MonotonicTime> SyntheticStream::throttled_stretch(const Cpu& cpu,
-                                                                           MonotonicTime slice_end) const {
+// One stretch of each slice; empty where nothing is throttled.
+SyntheticStream::Stretch SyntheticStream::clock_throttled(const Cpu& cpu, MonotonicTime slice_end) const {
+    return share_of_slice(slice_end, 0.3, cpu.facts.throttled);
+}
+
+SyntheticStream::Stretch SyntheticStream::cycles_throttled(const Cpu& cpu, MonotonicTime slice_end) const {
+    return share_of_slice(slice_end, 0.2, cpu.facts.cycles_throttled);
+}
+
+SyntheticStream::Stretch SyntheticStream::share_of_slice(MonotonicTime slice_end, double from, double length) const {
     const auto at = [&](double share) {
-        const auto length = static_cast<double>(options_.slice.count());
-        return slice_end - options_.slice + Nanoseconds(static_cast<std::int64_t>(share * length));
+        const auto whole = static_cast<double>(options_.slice.count());
+        return slice_end - options_.slice + Nanoseconds(static_cast<std::int64_t>(share * whole));
     };
-    return {at(0.3), at(0.3 + std::max(0.0, cpu.facts.throttled))};
+    return {at(from), at(from + std::max(0.0, length))};
 }
 
 void SyntheticStream::next_state(Cpu& cpu, MonotonicTime time) {
     const double task = chance();
     if (chance() < cpu.facts.steal)
         cpu.state = State::kStolen;
-    else if (chance() >= cpu.facts.busy)
+    else if (chance() >=
+             (cpu.cycles_throttled_since ? cpu.facts.busy_when_throttled.value_or(cpu.facts.busy) : cpu.facts.busy))
         cpu.state = task < cpu.facts.irq_in_idle ? State::kIrqInIdle : State::kIdle;
     else if (task < cpu.facts.kernel)
         cpu.state = State::kKernel;
@@ -163,11 +197,10 @@ void SyntheticStream::spend(Cpu& cpu, Nanoseconds time) {
     }
     if (!cpu.recorded) return;
     if (is_task(cpu.state)) cpu.truth.task += time;
-    const bool polling = cpu.polling && cpu.state == State::kIdle;
-    if (is_task(cpu.state) || polling) {
+    if (runs(cpu.state, cpu.polling) && !cpu.cycles_throttled_since) {
         const std::uint64_t cycles = ns * cpu.facts.cycles_per_microsecond / 1000;
         cpu.cycles += cycles;
-        cpu.truth.cycles_in_idle += polling ? cycles : 0;
+        cpu.truth.cycles_in_idle += cpu.state == State::kIdle ? cycles : 0;
     }
     if (cpu.state == State::kIdle) cpu.truth.idle += time;
     if (cpu.state == State::kIrqInIdle) cpu.truth.irq_in_idle += time;
@@ -212,7 +245,7 @@ void SyntheticStream::lose(Cpu& cpu) const {
     ++cpu.lost;
     ++cpu.lost_unsaid;
     cpu.lost_unsaid_time += cpu.period();
-    if (!options_.cycles || cpu.cycles == cpu.sampled_until) return;
+    if (!options_.cycles || cpu.cycles_throttled_since || cpu.cycles == cpu.sampled_until) return;
     cpu.sampled_until = cpu.cycles;
     ++cpu.cycles_lost;
     ++cpu.truth.cycles_lost;
@@ -240,18 +273,34 @@ void SyntheticStream::write_samples(std::size_t number, MonotonicTime time, std:
     clock.irq_in_idle = cpu.state == State::kIrqInIdle;
     clock.period = cpu.period();
     move_sample(clock, true);
-    if (!options_.cycles || cpu.cycles == cpu.sampled_until) return;
-    if (!is_task(cpu.state) && !cpu.polling) return;
+    if (options_.cycles && !cpu.cycles_throttled_since) write_cycles_sample(number, time, sample, out);
+}
+
+void SyntheticStream::write_cycles_sample(std::size_t number, MonotonicTime time, SampleFields sample,
+                                          std::vector<Recorded>& out) {
+    Cpu& cpu = *cpus_[number];
+    if (cpu.cycles == cpu.sampled_until || !runs(cpu.state, cpu.polling)) return;
     sample.id.id = cpu.cycles_id;
+    sample.id.time = time;
     sample.period = cpu.cycles - cpu.sampled_until;
     cpu.sampled_until = cpu.cycles;
     cpu.truth.cycles_sampled += sample.period;
-    cpu.truth.cycles_idle += clock.idle ? sample.period : 0;
-    add(cpu.cycles_id, sample);
+    cpu.truth.cycles_idle += cpu.state == State::kIdle ? sample.period : 0;
+    out.push_back({.time = time,
+                   .bytes = record_bytes(table_.find(cpu.cycles_id)->layout, sample),
+                   .id = cpu.cycles_id,
+                   .cpu = number});
 }
 
-void SyntheticStream::throttle(std::size_t number, MonotonicTime time, bool throttled, std::vector<Recorded>& out) {
-    const EventId id = cpus_[number]->clock_id;
+void SyntheticStream::throttle(std::size_t number, EventId id, MonotonicTime time, bool throttled,
+                               std::vector<Recorded>& out) {
+    Cpu& cpu = *cpus_[number];
+    if (!throttled && cpu.facts.unthrottles_lost > 0 && chance() < cpu.facts.unthrottles_lost) {
+        const bool clock = id == cpu.clock_id;
+        ++(clock ? cpu.lost : cpu.cycles_lost);
+        ++(clock ? cpu.truth.lost : cpu.truth.cycles_lost);
+        return;
+    }
     collector::ThrottleRecord record{.sample = sample_of(number, time).id, .throttled = throttled, .time = time};
     record.sample.id = id;
     record.id = id;

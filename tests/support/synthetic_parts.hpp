@@ -34,6 +34,7 @@ struct SyntheticStream::Cpu {
     MonotonicTime state_until{};
     bool polling = false;  // if it is idle
     std::optional<MonotonicTime> throttled_since;
+    std::optional<MonotonicTime> cycles_throttled_since;
     std::uint64_t lost = 0;         // since opened
     std::uint64_t lost_unsaid = 0;  // LOST record still to be written
     Nanoseconds lost_unsaid_time{};

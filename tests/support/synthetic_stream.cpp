@@ -113,6 +113,7 @@ void SyntheticStream::open_cpu(std::size_t number, MonotonicTime time) {
     cpu.opened = time;
     cpu.last_reading = time;
     cpu.throttled_since.reset();
+    cpu.cycles_throttled_since.reset();
     cpu.lost = 0;
     cpu.lost_unsaid = 0;
     cpu.lost_unsaid_time = {};
@@ -130,6 +131,9 @@ void SyntheticStream::close_cpu(std::size_t number, MonotonicTime time, std::vec
     Cpu& cpu = *cpus_[number];
     read_cpu(number, time, out);
     if (cpu.throttled_since) cpu.truth.throttled_time += time - *std::exchange(cpu.throttled_since, std::nullopt);
+    if (cpu.cycles_throttled_since) {
+        cpu.truth.cycles_throttled += time - *std::exchange(cpu.cycles_throttled_since, std::nullopt);
+    }
     closed_.push_back(cpu.clock_id);
     if (options_.cycles) closed_.push_back(cpu.cycles_id);
     cpu.recorded = false;

@@ -29,19 +29,22 @@ struct SyntheticCpu {
     double busy = 0.5;    // share of the time that is not stolen in which a task runs
     double kernel = 0.3;  // shares of the busy time: in the kernel, in softirq work
     double softirq = 0.05;
-    double irq_in_idle = 0.02;   // share of the time without a task in which the swapper does softirq work
-    bool samples_idle = true;    // false: no sample is written while idle, nothing counts as lost
-    double steal = 0;            // share of the time in which the hypervisor runs others: no ticks
-    double lost = 0;             // share of the samples that are lost and counted
-    double removed = 0;          // share of the samples that vanish without a trace
-    double lost_time_share = 1;  // losses happen in the first part of each slice of this share
-    double throttled = 0;        // share of each slice that is one throttled stretch
+    double irq_in_idle = 0.02;    // share of the time without a task in which the swapper does softirq work
+    bool samples_idle = true;     // false: no sample is written while idle, nothing counts as lost
+    double steal = 0;             // share of the time in which the hypervisor runs others: no ticks
+    double lost = 0;              // share of the samples that are lost and counted
+    double removed = 0;           // share of the samples that vanish without a trace
+    double lost_time_share = 1;   // losses happen in the first part of each slice of this share
+    double throttled = 0;         // share of each slice that is one throttled stretch of the clock
+    double cycles_throttled = 0;  // the same of cycles, whose counter then stands still
+    std::optional<double> busy_when_throttled{};  // in place of `busy` while cycles are
+    double unthrottles_lost = 0;                  // share of the records of both's end that are lost, and counted
     std::optional<std::pair<Nanoseconds, Nanoseconds>> offline{};  // from, to; after the start
     Nanoseconds
         starts{};  // its events begin so long after the start; it runs, and the kernel counts it, from the start
     Nanoseconds noticed{};                        // its events begin so long after it came back
     std::size_t pmu = 0;                          // into SyntheticOptions::core_pmus
-    std::uint64_t cycles_per_microsecond = 3000;  // while a task runs; a halted CPU counts none
+    std::uint64_t cycles_per_microsecond = 3000;  // while anything runs; a halted CPU counts none
     double polls = 0;                             // share of idle that counts cycles too
 };
 
@@ -113,6 +116,7 @@ struct SyntheticTruth {
     } weights{};
     Nanoseconds longest_period{};
     Nanoseconds throttled_time{};
+    Nanoseconds cycles_throttled{};
     std::uint64_t cycles = 0;          // counted
     std::uint64_t cycles_in_idle = 0;  // of them
     std::uint64_t cycles_sampled = 0;  // Σ periods delivered
@@ -188,11 +192,18 @@ private:
     void next_state(Cpu& cpu, MonotonicTime time);
     void apply_changes(std::size_t cpu, MonotonicTime time, MonotonicTime slice_end, std::vector<Recorded>& out);
     [[nodiscard]] MonotonicTime next_change(const Cpu& cpu, MonotonicTime time, MonotonicTime slice_end) const;
-    [[nodiscard]] std::pair<MonotonicTime, MonotonicTime> throttled_stretch(const Cpu& cpu,
-                                                                            MonotonicTime slice_end) const;
+    struct Stretch {
+        MonotonicTime from{};
+        MonotonicTime to{};
+    };
+    [[nodiscard]] Stretch clock_throttled(const Cpu& cpu, MonotonicTime slice_end) const;
+    [[nodiscard]] Stretch cycles_throttled(const Cpu& cpu, MonotonicTime slice_end) const;
+    [[nodiscard]] Stretch share_of_slice(MonotonicTime slice_end, double from, double length) const;
+    void change_throttling(std::size_t cpu, MonotonicTime time, MonotonicTime slice_end, std::vector<Recorded>& out);
     void tick(std::size_t cpu, MonotonicTime time, MonotonicTime slice_end, std::vector<Recorded>& out);
     void lose(Cpu& cpu) const;
-    void throttle(std::size_t cpu, MonotonicTime time, bool throttled, std::vector<Recorded>& out);
+    void throttle(std::size_t cpu, EventId id, MonotonicTime time, bool throttled, std::vector<Recorded>& out);
+    void write_cycles_sample(std::size_t cpu, MonotonicTime time, SampleFields sample, std::vector<Recorded>& out);
     void write_samples(std::size_t cpu, MonotonicTime time, std::vector<Recorded>& out);
     void hold_back(std::vector<Recorded>& records);
     void deliver_late(collector::RecordSink& sink);

@@ -129,6 +129,27 @@ TEST(ThrottledClock, SaysHowMuchTimeIsMissing) {
     EXPECT_FALSE(p.fires("throttled_clock"));
 }
 
+TEST(ThrottledCycles, SaysHowMuchWorkIsMissing) {
+    ObservedProfile p;
+    auto& cpu = p.rest(500).cpu(500).sum;  // ten seconds, half of them busy
+    cpu.cycles_recorded = true;
+    cpu.cycles_throttled = std::chrono::seconds(1);
+    const auto found = p.find("throttled_cycles");
+    EXPECT_EQ(found.severity, Severity::kWarning);
+    EXPECT_THAT(found.evidence, HasSubstr("for 1.000 s, against 5.05"));
+    EXPECT_NEAR(figure(found, "throttled_share", ""), 0.198, 0.001);
+    EXPECT_FALSE(p.fires("throttled_clock"));
+    cpu.cycles_throttled = std::chrono::milliseconds(100);
+    EXPECT_EQ(p.find("throttled_cycles").severity, Severity::kNotice);
+    cpu.cycles_throttled = std::chrono::milliseconds(40);
+    EXPECT_FALSE(p.fires("throttled_cycles"));
+    // An idle CPU has no tick that ends it, and nothing to count either.
+    cpu.cycles_throttled = std::chrono::seconds(9);
+    cpu.times_known = true;
+    cpu.times.idle = static_cast<std::uint64_t>(cpu.enabled.count());
+    EXPECT_FALSE(p.fires("throttled_cycles"));
+}
+
 TEST(ThrottledClock, ACpuThatIdledWithoutTicksHasNothingMissing) {
     ObservedProfile p;
     p.rest(1000);
