@@ -197,7 +197,7 @@ void add_hidden(std::vector<Key>& all) {
                        "once for each process and slice; of one that ended before, its parent's user counts."));
     all.push_back(scalar("redact", kRestart, PERFVIGIL_FIELD(redact), RedactFormat{},
                          "nothing, or paths: programs, libraries and files in names of functions lose their folders "
-                         "(/home/u/bin/x is x), before anything is stored or served."));
+                         "(/srv/u/bin/x is x), before anything is stored or served."));
 }
 
 void add_captures(std::vector<Key>& all) {

@@ -197,7 +197,7 @@ TEST(StreamAnalysis, LossIsNoLargerForASelection) {
 // The same recording with and without its program excluded: what nobody is to know is nowhere, and nothing else moved.
 TEST(StreamAnalysis, WhatIsExcludedCountsWithoutItsNames) {
     test::SyntheticOptions of = options();
-    of.program = "/home/alice/private-worker";
+    of.program = "/srv/alice/private-worker";
     of.comm = "secretive";
     SyntheticStream stream(of);
     test::FakeSymbolizer symbolizer;
@@ -244,17 +244,17 @@ TEST(StreamAnalysis, WhatIsExcludedCountsWithoutItsNames) {
 
 TEST(StreamAnalysis, RedactedPathsAreNowhere) {
     test::SyntheticOptions of = options();
-    of.program = "/home/alice/worker";
+    of.program = "/srv/alice/worker";
     SyntheticStream stream(of);
     test::FakeSymbolizer symbolizer;
     symbolizer.files[of.program].functions = {
         {SyntheticCode::program_offset(0),
-         {of.functions * SyntheticCode::kFunctionSize, "JS:*hot /home/alice/app.js:1"}}};
+         {of.functions * SyntheticCode::kFunctionSize, "JS:*hot /srv/alice/app.js:1"}}};
     StreamAnalysis analysis(stream.events(), symbolizer, KernelText(stream.host().text_ranges), {}, nullptr);
     analysis.redact_paths();
     stream.run(analysis);
     const Profile profile = analysis.build(stream.host(), "id");
-    ASSERT_THAT(stored_text(profile_of({}, of)), HasSubstr("/home/alice/worker"));
+    ASSERT_THAT(stored_text(profile_of({}, of)), HasSubstr("/srv/alice/worker"));
     EXPECT_THAT(stored_text(profile), Not(HasSubstr("alice")));
     EXPECT_THAT(profile.functions, Contains(AllOf(Field(&ProfileFunction::name, "JS:*hot app.js:1"),
                                                   Field(&ProfileFunction::dso, "worker"))));

@@ -464,15 +464,13 @@ TEST_F(RecordingSessionTest, ACpuListWaitsForItsCpus) {
 
 TEST_F(RecordingSessionTest, CpusThatAreLeftOutStayOut) {
     options.left_out = {CpuId{1}};
-    options.degraded = {{"nohz_full", "said before", ""}};
     kernel.online = {CpuId{0}, CpuId{1}};
     open_and_start();
     EXPECT_EQ(session->cpus(), std::vector<CpuId>{CpuId{0}});
     kernel.online = {CpuId{0}, CpuId{1}, CpuId{2}};
     run_until(1500ms);
     EXPECT_EQ(session->cpus(), (std::vector<CpuId>{CpuId{0}, CpuId{2}}));
-    ASSERT_EQ(session->degraded().size(), 1U) << "none is missed";
-    EXPECT_EQ(why("nohz_full"), "said before");
+    EXPECT_TRUE(session->degraded().empty()) << "none is missed";
 }
 
 TEST_F(RecordingSessionTest, ACpuThatCannotBeOpenedIsNamed) {
