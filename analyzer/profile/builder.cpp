@@ -105,7 +105,7 @@ ProfileBuilder::ProfileBuilder(const std::vector<EventInfo>& events, Symbolizer&
 
 ProfileBuilder::~ProfileBuilder() = default;
 
-std::vector<SampledCode> ProfileBuilder::take_codes() { return state_->frames.codes().take(); }
+std::vector<SampledCode> ProfileBuilder::take_codes() { return state_->codes.take(); }
 
 std::size_t ProfileBuilder::slices() const { return state_->slices; }
 
@@ -208,6 +208,7 @@ void ProfileBuilder::State::translate_stacks(const Slice& slice) {
 
 // The entry's context with its instruction as the line, to be named when all are known.
 std::uint32_t ProfileBuilder::State::context_at_line(const Entry& entry, const Slice& slice) {
+    const Frame& frame = slice.frames[slice.frames_of(slice.stacks[entry.stack]).front()];
     ProfileContext context = tables.context_at(contexts[entry.actor]);
     // Code without a Dso has no line: it counts in no position.
     context.source_line = std::to_string(frames.code(frame));
