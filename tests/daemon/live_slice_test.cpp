@@ -71,6 +71,22 @@ TEST_F(LiveSliceTest, SaysWhenAndHowBusy) {
     EXPECT_FALSE(json.contains("cost"));
 }
 
+TEST_F(LiveSliceTest, AFrequencyLeavesOutIdleThatCountsCycles) {
+    for (auto& cpu : slice.cpus) {
+        cpu.cycles_recorded = true;
+        cpu.cycles_counted = 5'000'000'000;  // a billion a second, whatever it does
+    }
+    EXPECT_FALSE(made().at("cpus").at(0).as_object().contains("effective_hertz")) << "would be 2 GHz";
+    auto& busy = slice.cpus[0];
+    busy.cycles_samples = 495;
+    busy.cycles_sampled = busy.cycles_counted;
+    busy.cycles_idle = busy.cycles_counted / 495 * 248;
+    const auto json = made();
+    EXPECT_NEAR(json.at("cpus").at(0).at("effective_hertz").to_number<double>(), 1e9, 2e7);
+    EXPECT_FALSE(json.at("cpus").at(1).as_object().contains("effective_hertz"));
+    EXPECT_FALSE(json.at("host").as_object().contains("effective_hertz")) << "CPUs differ";
+}
+
 TEST_F(LiveSliceTest, ModesAddUpToTheRecordedTime) {
     slice.cpus[0].lost_time = 30 * kTick;
     slice.cpus[0].samples -= 30;
