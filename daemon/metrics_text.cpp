@@ -245,9 +245,10 @@ void write_cpus(Page& page, const State& state) {
     for (const CpuRow& row : rows) page.add(labels("cpu", row.name), row.busy->interval.low);
     page.gauge("cpu_busy_ratio_high", "Upper end of the 95 % interval of cpu_busy_ratio.");
     for (const CpuRow& row : rows) page.add(labels("cpu", row.name), row.busy->interval.high);
-    page.gauge("cpu_effective_hertz",
-               "Cycles outside idle per busy second of the last slice; absent while the CPU is nearly idle, where samples "
-               "do not tell which cycles were counted in idle, and where too much of its work was not counted.");
+    page.gauge(
+        "cpu_effective_hertz",
+        "Cycles outside idle per busy second of the last slice; absent while the CPU is nearly idle, where samples "
+        "do not tell which cycles were counted in idle, and where too much of its work was not counted.");
     for (const CpuRow& row : rows) {
         if (row.effective_hertz > 0) page.add(labels("cpu", row.name), row.effective_hertz);
     }

@@ -69,7 +69,8 @@ Finding check_isolation(const Facts& facts) {
     made.evidence +=
         "hardware events sampled by frequency would turn the tick of all CPUs on again, so recordings leave them out";
     made.remedy =
-        "nothing needs to be done; perfvigil record -e cycles,cpu-clock records them all the same, for as long as it runs";
+        "nothing needs to be done; perfvigil record -e cycles,cpu-clock records them all the same, for as long as it "
+        "runs";
     return made;
 }
 

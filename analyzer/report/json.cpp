@@ -67,8 +67,12 @@ json::object ledger_object(const ProfileCpu& cpu) {
 
 json::object cycles_object(const ProfileCpu& cpu) {
     const auto ledger = cycles_ledger(cpu.sum);
-    return {{"cpu", cpu.sum.cpu.value},  {"counted", ledger.counted},           {"sampled", ledger.sampled},
-            {"in_idle", ledger.in_idle}, {"unattributed", ledger.unattributed}, {"scaled", ledger.scaled},
+    return {{"cpu", cpu.sum.cpu.value},
+            {"counted", ledger.counted},
+            {"sampled", ledger.sampled},
+            {"in_idle", ledger.in_idle},
+            {"unattributed", ledger.unattributed},
+            {"scaled", ledger.scaled},
             {"throttled", in_seconds(ledger.throttled.count())}};
 }
 
