@@ -160,7 +160,9 @@ Frequency frequency_of(const CpuSlice& cpu) {
     const double unsaid = kLongestTick * static_cast<double>(cpu.cycles_lost);
     const Interval counted{std::max(0.0, worked.low - stood - unsaid - absent),
                            std::min(worked.high, time - surely_stood - absent)};
-    if (counted.high - counted.low > kFrequencyRange * counted.high) {
+    // A damaged profile may claim more of one than of the whole.
+    const bool possible = counted.high > 0 && counted.low <= counted.high;
+    if (!possible || counted.high - counted.low > kFrequencyRange * counted.high) {
         return {.why = stood + unsaid + absent > worked.high - worked.low ? kCounterStood : kClockSilent};
     }
     if (busy_disagreement(cpu).value_or(0) != 0) return {.why = kBusyDisputed};

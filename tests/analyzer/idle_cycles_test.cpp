@@ -136,7 +136,7 @@ TEST(EffectiveHertz, IsNotAvailableWhereSamplesLeaveTheCounterUnexplained) {
     EXPECT_EQ(effective_hertz(cpu, 0), 0) << "idle that leaves no samples";
     CpuSlice lossy = cpu;
     lossy.cycles_lost = 700;
-    EXPECT_NEAR(effective_hertz(lossy, 0), 3e9, 1e7) << "lost like the rest";
+    EXPECT_EQ(effective_hertz(lossy, 0), 0) << "a lost record may have told that the counter stood still";
     CpuSlice shared = cpu;
     shared.cycles_scaled = true;
     EXPECT_NEAR(effective_hertz(shared, 0), 3e9, 1e7);
