@@ -8,13 +8,11 @@ import sys
 
 from judging import check, faults, load, text
 
-KEYS = ("events", "cpus", "cycles_ledger", "observations", "degraded", "checks")
+KEYS = ("events", "cpus", "ledger", "cycles_ledger", "observations", "degraded", "checks")
 
 HERTZ = 1e9  # of the machine's cycle counter, busy or idle
 FULL, IDLE = 0, 1  # the CPUs
 CLOCK = 99  # hertz
-# The longest softirq that ftrace saw on the idle CPU took 19 microseconds, most take 4.
-SOFTIRQ = 20e-6
 
 
 def by_cpu(rows):
@@ -50,12 +48,19 @@ def ran(name, cpu):
     return seconds, softirqs
 
 
-def busy_by_scheduler(name, cpu, recorded):
-    """(at least, at most): tasks while it was recorded for sure; tasks and softirqs in all of the time around that."""
+def ran_by_kernel(name, cpu, recorded):
+    """Tasks, as a share of the time that was recorded, (at least, at most), and softirqs at most: a share is certain
+    of what ran while it was recorded for sure, and possible of all around that."""
     before, begun, end, after = (ran(f"{name}.{when}", cpu) for when in ("before", "begun", "end", "after"))
-    least = end[0] - begun[0]
-    most = after[0] - before[0] + (after[1] - before[1]) * SOFTIRQ
-    return least / recorded, most / recorded
+    return (end[0] - begun[0]) / recorded, (after[0] - before[0]) / recorded, after[1] - before[1]
+
+
+def wilson(hits, of):
+    """95 % interval of a share."""
+    z = 1.96
+    middle = (hits + z * z / 2) / (of + z * z)
+    half = z / (of + z * z) * math.sqrt(hits * (of - hits) / of + z * z / 4)
+    return max(0, middle - half), min(1, middle + half)
 
 
 def judge_delivery(name, report, perf):
@@ -116,11 +121,18 @@ def judge_full(name, report):
     check(full["seconds"] >= 15 and idle["seconds"] >= 15, f"{name}: {full['seconds']:.2f} s were recorded, 15 at least")
     check(inside(full, 1, 0.001) and full["busy_low"] >= 0.95,
           f"{name}: CPU {FULL} was busy all the time, by us {full['busy']:.4f} in {full['busy_low']:.4f} to {full['busy_high']:.4f}")
-    least, most = busy_by_scheduler(name.removesuffix(".live"), IDLE, idle["seconds"])
+    # The scheduler accounts for tasks. Of softirqs in idle the kernel counts how many there were. They take microseconds,
+    # but the emulator delivers what raises them together with the sample's own timer, so that one in some is hit: a
+    # sampling bias that no clock of 99 Hz can see, and that stands in a term of its own.
+    least, most, softirqs = ran_by_kernel(name.removesuffix(".live"), IDLE, idle["seconds"])
     check(0 <= least <= most < 0.02, f"{name}: the scheduler knows what ran on CPU {IDLE}: {least:.5f} to {most:.5f}")
-    check(idle["busy_low"] <= most and least <= idle["busy_high"] < 0.05,
-          f"{name}: CPU {IDLE} was busy {least:.5f} to {most:.5f} by the scheduler, "
-          f"by us {idle['busy']:.5f} in {idle['busy_low']:.5f} to {idle['busy_high']:.5f}")
+    ledger = by_cpu(report["ledger"])[IDLE]
+    low, high = wilson(ledger["busy"] * CLOCK, idle["ticks_due"])
+    check(low <= most and least <= high,
+          f"{name}: tasks ran on CPU {IDLE} {least:.5f} to {most:.5f} of the time by the scheduler, by us {low:.5f} to {high:.5f}")
+    in_idle = round(ledger["irq_in_idle"] * CLOCK)
+    check(in_idle <= softirqs and idle["busy_high"] < 0.05,
+          f"{name}: besides {in_idle} samples hit softirqs in idle, of which there were {softirqs} at most")
     hertz = full["effective_hertz"] or 0
     check(abs(hertz / HERTZ - 1) <= 0.05, f"{name}: CPU {FULL} ran at {hertz / 1e9:.3f} GHz, 1 GHz to 5 %")
     check(idle["effective_hertz"] is None, f"{name}: CPU {IDLE}'s frequency is not available: {idle['effective_hertz']}")
