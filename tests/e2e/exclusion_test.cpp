@@ -48,15 +48,20 @@ protected:
     // Everything that readers can get of the daemon, and its store.
     std::map<std::string, std::string> given_away() {
         std::map<std::string, std::string> all;
+        const auto take = [&](const std::string& target) {
+            const auto reply = daemon.get(target);
+            EXPECT_EQ(reply.status, 200U) << target << ": " << reply.body.substr(0, 200);
+            all[target] = test::plain_text(reply.body);
+        };
         const auto id = daemon.stored_windows().at(0);
         for (const auto& what : {"report", "report?format=json", "profile"}) {
             const auto target = fmt::format("/v1/windows/{}/{}", id, what);
-            all[target] = test::plain_text(daemon.get(target).body);
+            take(target);
         }
-        const std::string exported = "/v1/export?window=" + id + "&format=";
+        const std::string exported = "/v1/export?window=" + id + "&to=";
         for (const std::string& target : {std::string("/metrics"), std::string("/v1/live"), std::string("/v1/status"),
                                           exported + "pprof", exported + "folded"}) {
-            all[target] = test::plain_text(daemon.get(target).body);
+            take(target);
         }
         for (const auto& name : DaemonProcess::files(daemon.store(), "")) {
             all["store " + name] = test::plain_text(read_file(daemon.store() + "/" + name).value_or(""));
